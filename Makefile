@@ -133,19 +133,19 @@ sflow-test:
 	$(GO) build -C internal/tools/goflow2 -o $(CURDIR)/bin/goflow2 github.com/netsampler/goflow2/v2/cmd/goflow2
 	TAMTAM_SFLOW=1 TAMTAM_GOFLOW2=$(CURDIR)/bin/goflow2 $(GO) test -count=1 -timeout 10m -v -run '^TestSFlowCollectors$$' ./device/chaos
 
-### cluster-test    the collector's log and store under the race detector; three servers of the log, each stopped and
+### cluster-test    the collector's log, store and load under the race detector; three servers of the log, each stopped and
 ###                 started in turn while messages are appended, and each without room on its disk in turn; and a sweep with
 ###                 processes that are killed at random
 cluster-test:
-	$(GO) test -race -count=1 -timeout 10m ./fleet/jetstream ./fleet/parquet ./cmd/tamtam-collectd
+	$(GO) test -race -count=1 -timeout 10m ./fleet/collectd ./fleet/jetstream ./fleet/parquet ./fleet/synthetic ./cmd/tamtam-collectd
 	TAMTAM_CLUSTER=1 $(GO) test -count=1 -timeout 5m -v -run '^TestCluster' ./fleet/jetstream
 	TAMTAM_CLUSTER=1 $(GO) test -count=1 -timeout 10m -v -run '^TestSweepProcesses$$' ./cmd/tamtam-collectd
 
 ### collectd-chaos  three nodes of the collector's log, four workers and a fleet, killed at random, and a collector that reads a
-###                 capture: make collectd-chaos MINUTES=n
+###                 capture: make collectd-chaos MINUTES=n [SEED=n]
 collectd-chaos: MINUTES = 10
 collectd-chaos:
-	TAMTAM_COLLECTD_CHAOS=$(MINUTES) $(GO) test -count=1 -timeout 120m -v -run '^TestChaos(OfCapture)?$$' ./cmd/tamtam-collectd
+	TAMTAM_COLLECTD_CHAOS=$(MINUTES) TAMTAM_SEED=$(SEED) $(GO) test -count=1 -timeout 120m -v -run '^TestChaos(OfCapture)?$$' ./cmd/tamtam-collectd
 
 ### collectd-disks  a fleet and a collector whose disks have no room at random times (root mounts them): make collectd-disks MINUTES=n
 collectd-disks: MINUTES = 3
@@ -180,21 +180,21 @@ metrics:
 
 ### outputs         hashes of what tamtam puts out, to compare before and after a change: make outputs [LONG=1] [ONLY=PATTERN]
 outputs:
-	@$(GO) run ./internal/outputs $(if $(LONG),-long) -only '$(ONLY)'
+	@LONG='$(LONG)' ONLY='$(ONLY)' scripts/outputs.sh
 
 ### bench           Go benchmarks with allocations, then tamtam's own
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 	$(GO) run ./cmd/tamtam bench
 
-### bench-before    the chip beside an older commit, paired: make bench-before [REV=COMMIT] [ONLY=PATTERN]
-REV ?= f37c035
+### bench-before    the chip's rates beside those of an older commit: make bench-before [REV=COMMIT]
+REV ?= HEAD~1
 bench-before:
-	@$(GO) run ./internal/paired -rev $(REV) -only '$(ONLY)'
+	@scripts/bench-pair.sh rev $(REV)
 
-### bench-pgo       this tree compiled without the profile PGO and with it, paired: make bench-pgo [ONLY=PATTERN]
+### bench-pgo       the chip's rates without the compiler's profile PGO, and with it
 bench-pgo:
-	@$(GO) run ./internal/paired -pgo $(PGO) -only '$(ONLY)'
+	@scripts/bench-pair.sh pgo $(PGO)
 
 ### lint            the linters of .golangci.yml; the first time golangci-lint is compiled, which takes minutes
 lint:

@@ -24,12 +24,12 @@ func (o *Orch) Lost(s *session) bool {
 	return !ok
 }
 
-// Stays reports whether a session can stay in the ASIC.
+// Stays reports whether a session can remain in the ASIC.
 func (o *Orch) Stays(_ context.Context, s *session) bool {
 	return s.RowInASIC == s.Row && (s.InASIC.flip == nil || s.InASIC.flip.base == o.base(s.Row.Rule))
 }
 
-// Left frees what a session held, once its entries are gone.
+// Left frees the resources of a session after its entries were removed.
 func (o *Orch) Left(s *session) {
 	if p := s.InASIC.profile; p != nil {
 		p.sessions--
@@ -40,7 +40,7 @@ func (o *Orch) Left(s *session) {
 	o.stopReading(s)
 }
 
-// Deploy binds sessions: a lane and an index each, then all their entries in one call.
+// Deploy binds sessions. It allocates a lane and an index for each of them, then adds all their entries in one call.
 func (o *Orch) Deploy(ctx context.Context, wanted []*session) {
 	o.dropWants(ctx)
 	o.dropProfiles(ctx)
@@ -66,7 +66,7 @@ func (o *Orch) Deploy(ctx context.Context, wanted []*session) {
 	}
 }
 
-// allocate finds a lane and an index for a session: those that it had in a previous run, if it can.
+// allocate allocates a lane and an index for a session: those of the previous run, if possible.
 func (o *Orch) allocate(ctx context.Context, s *session) (*binding, error) {
 	if o.engine == schema.AltMarkByOrchestrator {
 		return &binding{flip: &flip{base: o.base(s.Row.Rule)}}, nil
@@ -95,8 +95,8 @@ func (o *Orch) allocate(ctx context.Context, s *session) (*binding, error) {
 	return b, nil
 }
 
-// profile returns the profile with these settings, and creates it if there is none: in the former lane (-1: none), if
-// it is free, and else in one that nobody had.
+// profile returns the profile with these settings. If it does not exist, profile creates it: in the former lane (-1:
+// unknown) if that is free, else preferably in a lane that is not reserved.
 func (o *Orch) profile(ctx context.Context, want altmark.ChipProfile, former int) (*profile, error) {
 	free := -1
 	for lane, p := range o.lanes {
@@ -139,10 +139,10 @@ func (o *Orch) dropProfiles(ctx context.Context) {
 	}
 }
 
-// colours are the names of the two entries of a rule.
+// colours contains the names of the two entries of a rule.
 var colours = [2]string{"0", "1"}
 
-// variants are the entries of a binding, one for each colour.
+// variants returns the entries of a binding, one for each colour.
 func (o *Orch) variants(row schema.AltMarkFlow, b *binding) []orch.ACLVariant {
 	if b.profile == nil {
 		return scheduled(row, b.flip.base)
@@ -162,7 +162,7 @@ func (o *Orch) variants(row schema.AltMarkFlow, b *binding) []orch.ACLVariant {
 	return list
 }
 
-// samples are entries such as sessions will need, for the rules to make room for.
+// samples returns examples of the entries of sessions. The rules reserve space for such entries.
 func (o *Orch) samples() []orch.ACLVariant {
 	if o.engine == schema.AltMarkByOrchestrator {
 		marks := altmark.Session{Role: altmark.Initiator, Mark: altmark.DSCP0}

@@ -2,18 +2,17 @@ package amorch
 
 import "tamtam/tam/altmark"
 
-// clockState is what the switch's clock was worth at a reading: which clock it follows, and whether
-// that is trusted.
+// clockState is the state of the switch's clock at a reading: the source that it follows, and whether it is trusted.
 type clockState struct {
 	clock   altmark.Clock
 	trusted bool
 }
 
-// clockStates are those of the last readings, the latest last.
+// clockStates contains the states at the last readings, in order of time.
 type clockStates [3]clockState
 
-// add records the state of the clock at a reading. A clock that follows no kernel's is trusted as far
-// as the chip trusts it.
+// add records the state of the clock at a reading. If the chip's clock does not follow a kernel clock, the chip alone
+// determines whether it is trusted.
 func (v *clockStates) add(s altmark.Session, t altmark.ChipClock) {
 	now := clockState{trusted: true}
 	switch {
@@ -26,16 +25,16 @@ func (v *clockStates) add(s altmark.Session, t altmark.ChipClock) {
 	v[len(v)-1] = now
 }
 
-// period fills in what the clock of the period is worth that the last reading completed. Its packets
-// came after the last reading but two, so the clock must be trusted at all three. Methods without
-// delays need no such clock, and nothing makes up for one that the chip itself does not trust.
+// period sets the accuracy of the clock for the period that the last reading completed. The packets of that period
+// arrived after the last reading but two, so the clock must be trusted at all three readings. Methods without delays do
+// not need a trusted clock. If the chip itself does not trust its clock, nothing can compensate for that.
 func (v *clockStates) period(p *altmark.Period, s altmark.Session) {
 	if !s.Delay() || p.Flags&altmark.Unsynchronised != 0 {
 		return
 	}
 	p.Clock = v[len(v)-1].clock
 	for _, at := range v {
-		if at == (clockState{}) { // there was no such reading yet
+		if at == (clockState{}) { // the reading has not taken place yet
 			continue
 		}
 		if !at.trusted {
@@ -43,7 +42,7 @@ func (v *clockStates) period(p *altmark.Period, s altmark.Session) {
 			p.Clock.Says, p.Clock.Error = at.clock.Says, 0
 		}
 		if at.clock.Kernel != p.Clock.Kernel {
-			p.Clock.Kernel = "" // it may have followed either
+			p.Clock.Kernel = "" // may have followed either clock
 		}
 	}
 }

@@ -12,11 +12,11 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// counters keep the rows of TAM_ALTMARK_COUNTERS and TAM_ALTMARK_HISTORY. Histories are written
-// first: a reader that sees a new period finds it there.
+// counters contains the rows of TAM_ALTMARK_COUNTERS and TAM_ALTMARK_HISTORY. Histories are written first, so that a
+// reader that sees a new period also finds it in the history.
 type counters struct {
 	last, past feature.Rows
-	periods    map[string][]string // fields of their history, the oldest first
+	periods    map[string][]string // fields of the history of each session, the oldest first
 }
 
 func newCounters() counters {
@@ -30,7 +30,7 @@ func newCounters() counters {
 func (b *counters) track(name string, c schema.AltMarkCounters) {
 	f := c.Fields()
 	if f["TIMESTAMP"] == "" {
-		f["TIMESTAMP"], f["DIGEST"] = "", "" // left over from the previous period
+		f["TIMESTAMP"], f["DIGEST"] = "", "" // remains of the previous period
 	}
 	if _, ok := f["CLOCK"]; !ok {
 		if _, had := b.last.Get(name)["CLOCK"]; had {
@@ -40,7 +40,7 @@ func (b *counters) track(name string, c schema.AltMarkCounters) {
 	b.last.Put(name, f)
 }
 
-// resume goes on with the rows that a previous run left of a session.
+// resume continues the rows of a session that a previous run wrote.
 func (b *counters) resume(name string, c schema.AltMarkCounters) {
 	row := maps.Clone(b.last.Get(name))
 	if _, err := schema.ParseAltMarkCounters(name, row); row == nil || err != nil {
@@ -76,8 +76,7 @@ func (b *counters) untrack(name string) {
 	delete(b.periods, name)
 }
 
-// amend flags the periods that have been reported of a session, and of which one learns now that packets were given
-// late to the chip.
+// amend adds a flag to the reported periods of a session for which the chip now reports late packets.
 func (b *counters) amend(name string, late altmark.LatePeriods) {
 	if late == (altmark.LatePeriods{}) {
 		return
@@ -106,7 +105,7 @@ func (b *counters) amend(name string, late altmark.LatePeriods) {
 	}
 }
 
-// add appends a period to a session's rows.
+// add appends a period to the rows of a session.
 func (b *counters) add(name string, c schema.AltMarkCounters) {
 	b.track(name, c)
 	field, value := schema.FormatAltMarkPeriod(c.Period)

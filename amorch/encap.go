@@ -7,11 +7,12 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// leastMTU is that of IPv6, RFC 8200 section 5: a packet of that length must go through with the header around it.
+// leastMTU is the minimum MTU of IPv6 (RFC 8200 section 5) plus the header: an encapsulated packet of that length must
+// not be too long.
 const leastMTU = 1280 + altmark.EncapSize
 
-// canEncap says why a session's header cannot be put around packets, or taken off, as things are; nil if it can, or the
-// session has none.
+// canEncap returns the reason why the switch cannot encapsulate or decapsulate the packets of a session at present. It
+// returns nil if it can, or if the session has no header.
 func (o *Orch) canEncap(s altmark.Session) error {
 	e := s.Encap
 	if !e.Given() {
@@ -38,7 +39,7 @@ func (o *Orch) canEncap(s altmark.Session) error {
 	return nil
 }
 
-// lookAgain settles sessions with headers: addresses, ways or an MTU may have changed.
+// lookAgain reconciles sessions with headers, because addresses, routes or an MTU may have changed.
 func (o *Orch) lookAgain(ctx context.Context) {
 	for _, s := range o.Sessions {
 		if s.Row.Encap.Given() || s.RowInASIC.Encap.Given() {

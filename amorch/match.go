@@ -14,39 +14,40 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A matched is a session in the ASIC, with the packets that its flow group matches. It gets those without the ones that
-// entries of other sessions take. Points of a path are compared only if they get the same packets, so that is part of
-// each period. When it changes, the account of the session begins again.
+// A matched is a session in the ASIC, with the packets that its flow group matches. The session gets these packets
+// except those that entries of other sessions match first. Points of a path are comparable only if they get the same
+// packets, so each period contains a text about them. If the packets change, the meter of the session starts again.
 type matched struct {
 	session *session
 	region
 	in    orch.ACLInForce
-	marks uint8  // the bits of the DSCP that the session changes
-	hash  uint64 // of all that other sessions need to know of it
+	marks uint8  // bits of the DSCP that the session changes
+	hash  uint64 // of all data that other sessions depend on
 	shape string
 	bits  []field // see indexed
 }
 
-// matches are the sessions in the ASIC by what they match.
+// matches contains the sessions in the ASIC by the packets that they match.
 type matches struct {
-	of     map[string]*matched // by session
+	of     map[string]*matched // by session name
 	shapes map[string]*shape
-	marked map[string]*session // which were handled, and are looked at in the next refresh
+	marked map[string]*session // sessions that changed; the next refresh looks at them
 }
 
 func newMatches() matches {
 	return matches{of: map[string]*matched{}, shapes: map[string]*shape{}, marked: map[string]*session{}}
 }
 
-// A shape is all sessions whose regions want the same bits of packets. Such regions overlap only if they want the same
-// of them: those that may overlap with a region of another shape are found by the bits that both want.
+// A shape contains all sessions whose regions match the same bits of packets. Two such regions overlap only if the
+// values of these bits are equal. Regions that may overlap with a region of another shape are found by the bits that
+// both shapes match.
 type shape struct {
 	masks   []field
 	members map[*matched]bool
-	by      map[string]*cut // by the masks of common bits
+	by      map[string]*cut // by the masks of the common bits
 }
 
-// A cut is the sessions of a shape by the values of some of their bits.
+// A cut contains the sessions of a shape by the values of some of their bits.
 type cut struct {
 	common []field
 	of     map[string]map[*matched]bool
@@ -67,7 +68,7 @@ func (c *cut) remove(m *matched) {
 	}
 }
 
-// masksOf are the fields of a region without values.
+// masksOf returns the fields of a region without values.
 func masksOf(fields []field) []field {
 	masks := slices.Clone(fields)
 	for i := range masks {
@@ -76,7 +77,7 @@ func masksOf(fields []field) []field {
 	return masks
 }
 
-// commonOf are the bits that two shapes want.
+// commonOf returns the bits that both shapes match.
 func commonOf(a, b []field) (common []field) {
 	for _, f := range a {
 		i := slices.IndexFunc(b, func(o field) bool { return o.name == f.name })
@@ -91,7 +92,7 @@ func commonOf(a, b []field) (common []field) {
 	return common
 }
 
-// key has the bits of fields that some masks leave.
+// key returns the bits of fields in the given masks, as a map key.
 func key(fields, masks []field) string {
 	var b []byte
 	for _, m := range masks {
@@ -131,7 +132,7 @@ func (x *matches) remove(m *matched) {
 	}
 }
 
-// overlapping calls each for the sessions whose packets may be those of a region.
+// overlapping calls each for the sessions whose packets may be in a region.
 func (x *matches) overlapping(r region, each func(*matched, region)) {
 	bits := r.indexed()
 	masks := masksOf(bits)
@@ -152,7 +153,8 @@ func (x *matches) overlapping(r region, each func(*matched, region)) {
 	}
 }
 
-// look finds what a session matches now. It returns what it matched before and does now; nil: nothing.
+// look finds the packets that a session matches now. It returns the previous and the current match; nil if the session
+// matches no packets.
 func (x *matches) look(s *session, rules Rules) (before, now *matched) {
 	before = x.of[s.Name]
 	if s.InASIC != nil {
@@ -174,7 +176,7 @@ func (x *matches) look(s *session, rules Rules) (before, now *matched) {
 	return before, now
 }
 
-// refreshMatches finds which packets the sessions get now that those marked were handled.
+// refreshMatches updates the effects of the sessions after the marked ones were reconciled.
 func (o *Orch) refreshMatches() {
 	x := &o.matched
 	if len(x.marked) == 0 {
@@ -205,19 +207,21 @@ func (o *Orch) refreshMatches() {
 	}
 }
 
-// An effect is which packets a session gets.
+// An effect describes the packets that a session gets.
 type effect struct {
-	text       string // in words, without the bits of its marks and the interfaces; the same at all points of a path
-	hash       uint64 // of all that it depends on
-	shadowed   bool   // which of two sessions gets a packet is not certain, or depends on its marks
-	interfaces string // by which packets come; "": any
-	perLink    bool   // it depends on fields that routers and bridges change, such as the TTL
+	text       string // in words, without the bits of its marks and the interfaces; equal at all points of a path
+	hash       uint64 // of all data that the effect depends on
+	shadowed   bool   // it is uncertain which of two sessions gets a packet, or it depends on marks
+	interfaces string // by which packets arrive; "" if any
+	perLink    bool   // depends on fields that routers and bridges change, such as the TTL
 }
 
-// mostAbove bounds the sessions above one that are listed. More of them are told apart by a hash.
+// mostAbove is the maximum number of listed sessions above a session. If there are more, the text contains a hash of
+// them.
 const mostAbove = 64
 
-// effective finds what a session gets: what it matches without what sessions above it match too.
+// effective returns the packets that a session gets: those that it matches, except those that sessions above it also
+// match.
 func (x *matches) effective(m *matched) effect {
 	e := effect{interfaces: m.in.Interfaces, hash: m.hash, perLink: m.region.perLink()}
 	var above []*matched
@@ -227,7 +231,7 @@ func (x *matches) effective(m *matched) effect {
 		case other == m || other.in.Highest < m.in.Lowest:
 			return
 		case other.in.Lowest <= m.in.Highest:
-			e.shadowed = true // SAI does not say which of two entries of one priority matches
+			e.shadowed = true // SAI does not define which of two entries of equal priority matches
 		case other.field(schema.MatchDSCP).mask[1]&uint64(m.marks) != 0:
 			e.shadowed = true
 		}
@@ -250,7 +254,8 @@ func (x *matches) effective(m *matched) effect {
 	return e
 }
 
-// takenFrom is what other sessions take of one, in one form: what is part of another is left out.
+// takenFrom returns a canonical text about the packets that other sessions get instead of m. It omits a region that is
+// part of another one.
 func takenFrom(m *matched, shared []region) string {
 	var parts []string
 	for i, r := range shared {
@@ -268,7 +273,7 @@ func takenFrom(m *matched, shared []region) string {
 	return strings.Join(slices.Compact(parts), "; ")
 }
 
-// bounded cuts a text that is long. A hash tells it from others then.
+// bounded truncates a long text and appends a hash, so that it differs from other long texts.
 func bounded(text string) string {
 	if len(text) <= altmark.MaxMatch {
 		return text
@@ -283,7 +288,8 @@ func hashOf(text string) uint64 {
 	return h.Sum64()
 }
 
-// gets records which packets a session gets from now on. If these are others than before, its account begins again.
+// gets records the packets that a session gets from now on. If they have changed, the meter of the session starts
+// again.
 func (o *Orch) gets(s *session, e effect) {
 	b := s.InASIC
 	if b.effect != nil {
@@ -298,7 +304,8 @@ func (o *Orch) gets(s *session, e effect) {
 	b.effect = &e
 }
 
-// noteMatch has a period say which packets it is of, and why it is not certain that they are those of other points.
+// noteMatch adds to a period which packets it is about, and flags it if these may differ from the packets of other
+// points.
 func (b *binding) noteMatch(p *altmark.Period, s altmark.Session) {
 	if b.effect == nil {
 		return

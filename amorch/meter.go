@@ -6,24 +6,24 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A meter turns the cumulative counters of one flow into periods. The counters of a colour stand
-// still while the other is active, except within the guard at both ends; a reading taken then
-// includes all packets of the last period of the colour and none of its next. The difference of two
-// such readings, one period of the colour apart, is a period.
+// A meter converts the cumulative counters of one flow to periods. The counters of a colour do not change while the
+// other colour is active, except within the guard at both ends. So a reading outside the guards includes all packets of
+// the last period of the colour, and none of its next period. The difference of two such readings, one period of the
+// colour apart, is a period.
 //
-// A meter never guesses: where a reading is missing, or the clock, the counters or the chip were
-// touched, it starts over, and flags what it reports until it has a new base.
+// A meter never estimates. If a reading is missing, or the clock, the counters or the chip have been changed, it starts
+// again, and flags the periods that it reports until it has a new base.
 type meter struct {
 	begun       bool
-	again       bool // other packets are counted since the last reading
+	again       bool // the flow has contained other packets since the last reading
 	base        [2]base
 	generation  uint64
 	steps       uint64
 	started     uint64
-	unclean     uint64        // periods up to this one are flagged with why
+	unclean     uint64        // the last period that is flagged with why
 	why         altmark.Flags // First, ClockStep or CounterReset
-	reported    uint64        // the last period that was reported
-	hasReported bool          // a period was reported
+	reported    uint64        // the last reported period
+	hasReported bool          // there is a reported period
 	read        uint64        // the period of the last reading
 	late        altmark.LatePeriods
 }
@@ -34,7 +34,7 @@ type base struct {
 	counts altmark.ChipCounts
 }
 
-// take returns the period that a reading completes, false if it completes none.
+// take returns the period that a reading completes. It returns false if the reading completes none.
 func (m *meter) take(s altmark.Session, t altmark.ChipClock, r altmark.ChipFlow) (p altmark.Period, ok bool) {
 	now := s.Interval.Period(t.At)
 	guard, early := readingGuards(s)
@@ -57,15 +57,15 @@ func (m *meter) take(s altmark.Session, t altmark.ChipClock, r altmark.ChipFlow)
 	if why != 0 {
 		m.begin(now, t, r, why)
 	}
-	// A period is reported once, and never after a later one.
+	// Each period is reported once, and never after a later one.
 	if ok = ok && (!m.hasReported || p.Number > m.reported); ok {
 		m.reported, m.hasReported = p.Number, true
 	}
 	return p, ok
 }
 
-// lateIn returns the periods that packets which the chip was given late may belong to, as a reading says. If
-// others were missed before it, the chip may have forgotten some: then from the first.
+// lateIn returns the periods that may contain late packets, according to a reading. If earlier readings were missed,
+// the chip may have dropped some of these periods. Then lateIn returns all periods from the first.
 func (m *meter) lateIn(now uint64, late altmark.LatePeriods) altmark.LatePeriods {
 	was, missed := m.late, now > m.read+1
 	m.late, m.read = late, now
@@ -75,8 +75,8 @@ func (m *meter) lateIn(now uint64, late altmark.LatePeriods) altmark.LatePeriods
 	return late
 }
 
-// touched says why a reading does not continue the one before it: First, CounterReset or ClockStep;
-// 0: it does.
+// touched returns the reason why a reading does not continue the previous one: First, CounterReset or ClockStep. It
+// returns 0 if the reading does.
 func (m *meter) touched(t altmark.ChipClock, r altmark.ChipFlow) altmark.Flags {
 	switch {
 	case !m.begun:
@@ -91,9 +91,8 @@ func (m *meter) touched(t altmark.ChipClock, r altmark.ChipFlow) altmark.Flags {
 	return 0
 }
 
-// complete makes a reading the base of period k's colour, and returns the period since the previous
-// base, if that one is at least a period of the colour older. A clock that stepped may be at any
-// period.
+// complete makes a reading the base of period k's colour. It returns the period since the previous base, if that base
+// is at least one period of the colour older. After a clock step, the clock may be in any period.
 func (m *meter) complete(
 	s altmark.Session, t altmark.ChipClock, k uint64, r altmark.ChipFlow, why altmark.Flags,
 ) (p altmark.Period, ok bool) {
@@ -107,9 +106,9 @@ func (m *meter) complete(
 	return p, false
 }
 
-// readingGuards are how far behind the beginning of a period and before its end it must be read. A
-// point of pulse marking counts by its own clock, so no packet falls into another period: its
-// guard, which may be longer than a period, concerns pulses only.
+// readingGuards returns the minimum distances of a reading from the begin and the end of its period. A point of pulse
+// marking counts by its own clock, so no packet is in a different period. Its guard, which may be longer than a period,
+// applies to pulses only.
 func readingGuards(s altmark.Session) (guard, early time.Duration) {
 	if s.Method == altmark.Pulse {
 		return 0, 0
@@ -117,14 +116,14 @@ func readingGuards(s altmark.Session) (guard, early time.Duration) {
 	return s.Guard(), s.Early()
 }
 
-// begin takes a reading as the first in period now. The current colour may have begun earlier, and
-// packets of the previous period may still arrive.
+// begin makes a reading the first one, in period now. The current colour may have begun earlier, and packets of the
+// previous period may still arrive.
 func (m *meter) begin(now uint64, t altmark.ChipClock, r altmark.ChipFlow, why altmark.Flags) {
 	m.base[now&1] = base{now - min(now, 2), r.Of[now&1]}
 	m.base[now&1^1] = base{now - min(now, 1), r.Of[now&1^1]}
 	m.unclean, m.why = now, why
 	if m.begun {
-		m.unclean++ // packets in flight then may carry either colour, or count here and not elsewhere
+		m.unclean++ // packets in flight may carry either colour, or count only here
 	}
 	m.begun, m.again, m.generation, m.steps, m.started = true, false, r.Generation, t.Steps, t.Started
 	if m.hasReported && m.reported > now { // the clock was set back
@@ -132,7 +131,7 @@ func (m *meter) begin(now uint64, t altmark.ChipClock, r altmark.ChipFlow, why a
 	}
 }
 
-// fewer reports whether a counter is lower than it was.
+// fewer reports whether a counter has decreased.
 func (m *meter) fewer(r altmark.ChipFlow) bool {
 	for colour, b := range m.base {
 		c := r.Of[colour]
@@ -145,7 +144,7 @@ func (m *meter) fewer(r altmark.ChipFlow) bool {
 	return false
 }
 
-// period is the difference of a reading and a base.
+// period returns the difference of a reading and a base.
 func (m *meter) period(s altmark.Session, t altmark.ChipClock, k uint64, old base, r altmark.ChipFlow) altmark.Period {
 	c, b := r.Of[k&1], old.counts
 	p := altmark.Period{
@@ -178,9 +177,8 @@ func (m *meter) period(s altmark.Session, t altmark.ChipClock, k uint64, old bas
 	return p
 }
 
-// mostPulses is how many pulses a period may have. With pulse marking only the initiator sends one
-// per period: elsewhere an early pulse and the one before it may fall into the same period, which
-// then has no delay.
+// mostPulses returns the maximum number of pulses in a period. With pulse marking only the initiator sends one per
+// period. At other points an early pulse and the previous one may be in the same period, which then has no delay.
 func mostPulses(s altmark.Session) uint32 {
 	if s.Method == altmark.Pulse && s.Role != altmark.Initiator {
 		return 2
@@ -188,8 +186,8 @@ func mostPulses(s altmark.Session) uint32 {
 	return 1
 }
 
-// bySteps corrects a reading of muxed marking without slots: there packets are counted by their
-// mark, and a pulse carries that of the other colour.
+// bySteps corrects a reading of muxed marking without slots. There packets count by their mark, and a pulse carries the
+// mark of the other colour.
 func bySteps(r altmark.ChipFlow) altmark.ChipFlow {
 	out := r
 	for colour := range r.Of {

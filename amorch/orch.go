@@ -16,53 +16,54 @@ import (
 
 const featureName = schema.FeatureAltMark
 
-// Rules is what alternate marking needs of ACLs; aclorch has it.
+// Rules contains the functions of the ACLs that alternate marking needs. aclorch implements it.
 type Rules interface {
 	feature.VariantRules
-	// SetVariantActive makes an entry match packets, or not, with a single SAI call.
+	// SetVariantActive enables or disables the matching of an entry, with a single SAI call.
 	SetVariantActive(ctx context.Context, rule schema.ACLRuleKey, feature, variant string, on bool) error
-	// MatchOf returns what a rule matches in a field of an entry; false: anything.
+	// MatchOf returns what a rule matches in a field of an entry. It returns false if the rule matches any value.
 	MatchOf(rule schema.ACLRuleKey, field sai.AttrID) (sai.Field, bool)
-	// InForce returns what the ASIC's entries of a rule for a feature match; false if there are none.
+	// InForce returns the matches of a rule's entries in the ASIC for a feature. It returns false if there are no
+	// entries.
 	InForce(rule schema.ACLRuleKey, feature string) (orch.ACLInForce, bool)
 }
 
-// Config is what an [Orch] works with.
+// Config contains the configuration of an [Orch].
 type Config struct {
 	feature.Config
 	Rules  Rules
 	Routes Routes
 }
 
-// Routes knows the switch's addresses and ways; routeorch does.
+// Routes provides the switch's addresses and routes. routeorch implements it.
 type Routes interface {
-	// Owns reports whether an address is one of the switch's own.
+	// Owns reports whether an address is one of the switch's own addresses.
 	Owns(a netip.Addr) bool
-	// Exit returns the interface by which packets to an address leave, and its MTU; the error says why there is none.
+	// Exit returns the interface by which packets to an address leave, and its MTU. If there is none, the error
+	// contains the reason.
 	Exit(to netip.Addr) (name string, mtu uint32, err error)
-	// Changes signals that ways or addresses may have changed.
+	// Changes signals that routes or addresses may have changed.
 	Changes() *orch.Topic[struct{}]
 }
 
-// An Orch owns the profiles of alternate marking and its sessions. All its
-// methods run on the daemon's goroutine.
+// An Orch owns the profiles and the sessions of alternate marking. All its methods run on the daemon's goroutine.
 type Orch struct {
 	*feature.Feature[schema.AltMarkFlow, binding]
 	rules  Rules
 	routes Routes
 
 	engine  string     // schema.AltMarkByChip, schema.AltMarkByOrchestrator, or "" if unsupported
-	lanes   []*profile // by lane; nil: free
+	lanes   []*profile // by lane; nil if free
 	indices indices
 	matched matches
-	matches bool   // FlowMonIDs
-	leaving []want // of sessions that are gone
+	matches bool   // the chip matches FlowMonIDs
+	leaving []want // of removed sessions
 	places  feature.Rows
-	// reserved are the lanes of a previous run, before the first view is applied.
+	// reserved marks the lanes of a previous run, until the first view is applied.
 	reserved []bool
 
 	classes  map[altmark.Interval]*class
-	skew     time.Duration // the chip's time of day ahead of the daemon's
+	skew     time.Duration // of the chip's time of day: how far it is ahead of the daemon's
 	counters counters
 }
 
@@ -71,19 +72,19 @@ type session = feature.Session[schema.AltMarkFlow, binding]
 
 // A binding is a session in the ASIC.
 type binding struct {
-	profile *profile // nil: the orchestrator switches the colour
+	profile *profile // nil if the orchestrator switches the colour
 	index   uint32
-	want    feature.Object // what the chip wants of packets besides; of sessions with a FlowMonID
+	want    feature.Object // additional match of the chip, for sessions with a FlowMonID
 	meter   meter
 	clock   clockStates
-	flip    *flip   // of the orchestrator
-	effect  *effect // which packets the session gets; nil: not looked at yet
-	// interfaces are those of the flow group when the measurement began.
+	flip    *flip   // nil if the chip switches the colour
+	effect  *effect // packets that the session gets; nil if not determined yet
+	// interfaces contains the interfaces of the flow group at the begin of the measurement.
 	interfaces string
 }
 
-// New asks the ASIC what it can do, notes the answer for APPL_DB SWITCH_TABLE,
-// and registers the handlers on the daemon, after those of the rules.
+// New asks the ASIC for its capabilities, records the answer for APPL_DB SWITCH_TABLE, and registers the handlers at
+// the daemon, after those of the rules.
 func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o := &Orch{rules: cfg.Rules, routes: cfg.Routes, classes: map[altmark.Interval]*class{}, counters: newCounters(),
 		matched: newMatches(),
@@ -118,13 +119,13 @@ func (o *Orch) Parse(key string, row swss.FieldValues) (schema.AltMarkFlow, erro
 // Rule implements [feature.Grouped].
 func (o *Orch) Rule(row *schema.AltMarkFlow) schema.ACLRuleKey { return row.Rule }
 
-// Settled has it looked at again what a session matches.
+// Settled marks a session: its matches are looked at again.
 func (o *Orch) Settled(s *session) { o.matched.marked[s.Name] = s }
 
-// Done looks at what sessions match.
+// Done updates the matches of sessions.
 func (o *Orch) Done(context.Context) { o.refreshMatches() }
 
-// Wanted returns why a session must not be bound, and nil if it must be.
+// Wanted returns the reason why a session must not be bound, and nil if it must be bound.
 func (o *Orch) Wanted(_ context.Context, s *session) error {
 	if o.engine == schema.AltMarkByOrchestrator {
 		if err := o.canSchedule(s.Row); err != nil {
@@ -139,8 +140,8 @@ func (o *Orch) Wanted(_ context.Context, s *session) error {
 	return o.FlowGroup(s)
 }
 
-// canMark returns an error if the flow group of a session depends on the bits that the session changes: packets that
-// one point marks would not match at the next one.
+// canMark returns an error if the flow group of a session depends on the bits that the session changes. In that case,
+// packets that one point marks would not match at the next point.
 func (o *Orch) canMark(row schema.AltMarkFlow) error {
 	f, ok := o.rules.MatchOf(row.Rule, sai.ACLEntryAttrFieldDSCP)
 	value, isValue := f.Data.(sai.Uint)

@@ -9,18 +9,19 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A place is where the chip has a session.
+// A place is the lane and the index of a session in the chip.
 type place struct {
 	lane  int
 	index uint32
 }
 
-// Fields of a session's row that remembers its place.
+// Fields of the row that stores the place of a session.
 const (
 	fieldLane    = "lane"
 	fieldIndex   = "index"
-	fieldSession = "session" // a checksum of the session's row
-	// fieldInterfaces holds the interfaces of its flow group when its measurement began. It is absent for any interface.
+	fieldSession = "session" // checksum of the session's row
+	// fieldInterfaces contains the interfaces of the flow group at the begin of the measurement. It is absent if there
+	// is no restriction to interfaces.
 	fieldInterfaces = "interfaces"
 )
 
@@ -34,7 +35,7 @@ func (p place) row(session, interfaces string) swss.FieldValues {
 	return row
 }
 
-// sumOf tells rows of sessions apart.
+// sumOf returns a checksum of a session's row.
 func sumOf(row schema.AltMarkFlow) string {
 	h := fnv.New64a()
 	for _, p := range swss.Pairs(row.Fields()) {
@@ -43,12 +44,12 @@ func sumOf(row schema.AltMarkFlow) string {
 	return strconv.FormatUint(h.Sum64(), 16)
 }
 
-// measuredBefore reports whether a previous run measured the very same session.
+// measuredBefore reports whether a previous run measured the same session with the same row.
 func (o *Orch) measuredBefore(s *session) bool {
 	return s.InASIC.profile != nil && o.places.Former(s.Name)[fieldSession] == sumOf(s.RowInASIC)
 }
 
-// formerPlace returns where a session was when orchagent ended, false if that is not known.
+// formerPlace returns the place of a session at the end of the previous process. It returns false if that is unknown.
 func (o *Orch) formerPlace(name string) (place, bool) { return o.placeOf(o.places.Former(name)) }
 
 func (o *Orch) placeOf(row swss.FieldValues) (place, bool) {
@@ -63,8 +64,8 @@ func (o *Orch) placeOf(row swss.FieldValues) (place, bool) {
 	return place{lane, uint32(index)}, true
 }
 
-// reservePlaces keeps the places of a previous run free for those that had them. Otherwise who has which depends on who
-// comes first, and a session that moves counts anew.
+// reservePlaces reserves the places of the previous run for their sessions. Otherwise the order of arrival would
+// determine the places, and a session with a new place would count from the start.
 func (o *Orch) reservePlaces() {
 	if o.engine != schema.AltMarkByChip {
 		return
@@ -78,20 +79,20 @@ func (o *Orch) reservePlaces() {
 	}
 }
 
-// ViewApplied says that the first view was applied: places of a previous run that nobody came for are free.
+// ViewApplied frees the unused places of the previous run after the first view was applied.
 func (o *Orch) ViewApplied() {
 	o.Feature.ViewApplied()
 	clear(o.reserved)
 	o.indices.release()
 }
 
-// indices hands out the numbers of flows.
+// indices allocates the numbers of flows.
 type indices struct {
 	most  uint32
-	next  uint32 // none from here on was handed out, but for those ahead
+	next  uint32 // numbers from here on are free, except those in ahead
 	free  []uint32
-	kept  map[uint32]bool // for those that had them in a previous run
-	ahead map[uint32]bool // handed out again to those
+	kept  map[uint32]bool // reserved for their users in the previous run
+	ahead map[uint32]bool // allocated to these users again
 }
 
 func (x *indices) take() (uint32, bool) {
@@ -119,7 +120,7 @@ func (x *indices) give(i uint32) {
 	x.free = append(x.free, i)
 }
 
-// reserve keeps a number for who had it in a previous run. None has been handed out before.
+// reserve reserves a number for its user in the previous run. It must be called before the first allocation.
 func (x *indices) reserve(i uint32) {
 	if x.kept == nil {
 		x.kept, x.ahead = map[uint32]bool{}, map[uint32]bool{}
@@ -127,7 +128,7 @@ func (x *indices) reserve(i uint32) {
 	x.kept[i] = true
 }
 
-// again hands out a number that was kept; false: it is another's.
+// again allocates a reserved number. It returns false if the number is not reserved.
 func (x *indices) again(i uint32) bool {
 	if !x.kept[i] {
 		return false
@@ -139,7 +140,7 @@ func (x *indices) again(i uint32) bool {
 	return true
 }
 
-// release frees what is still kept.
+// release frees the numbers that are still reserved.
 func (x *indices) release() {
 	for i := range x.kept {
 		if i < x.next {

@@ -14,16 +14,16 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A class holds the sessions of one interval, which are read together.
+// A class contains the sessions of one interval, which are read together.
 type class struct {
 	interval altmark.Interval
 	sessions map[string]*session
-	due      time.Time  // by the daemon's clock; zero: at once
-	fresh    []*session // not read yet: due as soon as possible
-	failing  string     // why it was not read last, as logged; "": it was
+	due      time.Time  // by the daemon's clock; zero if due at once
+	fresh    []*session // not read yet; due as soon as possible
+	failing  string     // error of the last read, as logged; "" if it succeeded
 }
 
-// startReading adds a session that was bound to those that are read.
+// startReading adds a bound session to a class.
 func (o *Orch) startReading(s *session) {
 	n := s.RowInASIC.Interval
 	c := o.classes[n]
@@ -42,7 +42,7 @@ func (o *Orch) startReading(s *session) {
 	}
 }
 
-// stopReading takes a session out of its class.
+// stopReading removes a session from its class.
 func (o *Orch) stopReading(s *session) {
 	n := s.RowInASIC.Interval
 	if c := o.classes[n]; c != nil {
@@ -55,7 +55,7 @@ func (o *Orch) stopReading(s *session) {
 	o.counters.untrack(s.Name)
 }
 
-// howMeasured is what COUNTERS_DB says of a session before there is a period.
+// howMeasured returns the counters row of a session before its first period.
 func (o *Orch) howMeasured(s *session) schema.AltMarkCounters {
 	c := schema.AltMarkCounters{Engine: o.engine, Guard: s.RowInASIC.Guard(), Timing: "the chip's ingress timestamp"}
 	if s.InASIC.flip != nil {
@@ -64,7 +64,7 @@ func (o *Orch) howMeasured(s *session) schema.AltMarkCounters {
 	return c
 }
 
-// nextTimer returns when there is something to read or to switch; zero: never.
+// nextTimer returns the time of the next read or switch-over; zero if there is none.
 func (o *Orch) nextTimer() (next time.Time) {
 	if !o.Running {
 		return next
@@ -87,7 +87,7 @@ func (o *Orch) nextTimer() (next time.Time) {
 	return next
 }
 
-// timers does what is due.
+// timers does everything that is due.
 func (o *Orch) timers(ctx context.Context, now time.Time) error {
 	var errs []error
 	o.flipDue(ctx, now)
@@ -104,7 +104,7 @@ func (o *Orch) timers(ctx context.Context, now time.Time) error {
 		switch err := o.read(ctx, now, c, sessions); {
 		case errors.Is(err, swss.ErrUnavailable):
 			return err
-		case err != nil: // the switch failed: missed periods are flagged
+		case err != nil: // the switch failed; missed periods are flagged
 			if c.failing != err.Error() {
 				o.Log.Error("alternate marking is not read", "interval", c.interval.String(), "err", err)
 			}
@@ -116,8 +116,8 @@ func (o *Orch) timers(ctx context.Context, now time.Time) error {
 	return errors.Join(append(errs, o.Flush(ctx))...)
 }
 
-// read reads sessions of a class, reports the periods that are complete, and schedules the next
-// reading in the middle of the next period.
+// read reads sessions of a class, reports the periods that are complete, and schedules the next reading in the middle
+// of the next period.
 func (o *Orch) read(ctx context.Context, now time.Time, c *class, sessions []*session) error {
 	if o.engine == schema.AltMarkByOrchestrator {
 		return o.readScheduled(ctx, c, sessions)
@@ -151,8 +151,9 @@ func (o *Orch) read(ctx context.Context, now time.Time, c *class, sessions []*se
 	return nil
 }
 
-// noteRead has STATE_DB say of a session that marks whether its counters can be read, and of one with a header whether
-// that is put on or taken off. What is no word of the switch says nothing about it.
+// noteRead updates the note of a session in STATE_DB: whether its counters can be read, and, if it has a header,
+// whether the switch encapsulates or decapsulates packets. An error that is not an answer of the switch does not change
+// the note.
 func (o *Orch) noteRead(ctx context.Context, s *session, t altmark.ChipClock, err error) {
 	why, idle := "", false
 	if err != nil {
@@ -169,7 +170,7 @@ func (o *Orch) noteRead(ctx context.Context, s *session, t altmark.ChipClock, er
 	}
 }
 
-// addReading gives a reading to a session's meter and records the period that it completes.
+// addReading adds a reading to a session's meter, and records the period that it completes.
 func (o *Orch) addReading(s *session, t altmark.ChipClock, r altmark.ChipFlow) {
 	b := s.InASIC
 	if s.RowInASIC.Method == altmark.Muxed && !s.RowInASIC.SlotSync && s.RowInASIC.Role != altmark.Initiator {
@@ -197,8 +198,8 @@ func (o *Orch) addReading(s *session, t altmark.ChipClock, r altmark.ChipFlow) {
 	}
 }
 
-// aim returns when the next reading is due by the daemon's clock: in the middle of
-// this period, or of the next one if that is past.
+// aim returns the time of the next reading by the daemon's clock: the middle of this period, or of the next one if that
+// is past.
 func (o *Orch) aim(n altmark.Interval, at altmark.Time) time.Time {
 	k := n.Period(at)
 	if n.Slot(at) >= 2 {

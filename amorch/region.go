@@ -13,7 +13,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// kinds are kinds of packets: of ARP, of other protocols beside IP, and of IPv4 and IPv6 by what they carry.
+// kinds is a set of kinds of packets: ARP, other protocols except IP, and IPv4 and IPv6 by payload.
 type kinds uint16
 
 const (
@@ -33,7 +33,7 @@ const (
 	allKinds  = kindARP | kindNonIP | kindsIP
 )
 
-// ternary is a number of up to 128 bits of a packet, of which those in the mask are given.
+// A ternary is a number of up to 128 bits in a packet. The bits in the mask are given.
 type ternary struct{ value, mask [2]uint64 }
 
 // meets reports whether some number is in both.
@@ -53,41 +53,41 @@ func (t ternary) and(u ternary) ternary {
 	return t
 }
 
-// number is a number of at most 64 bits.
+// number returns a ternary of at most 64 bits.
 func number(value, mask uint64) ternary { return ternary{[2]uint64{0, value}, [2]uint64{0, mask}} }
 
-// field is what a region wants of a field of packets.
+// A field is the part of a region that is about one field of packets.
 type field struct {
 	name schema.MatchField
 	ternary
 }
 
-// span is a range of L4 ports.
+// A span is a range of L4 ports.
 type span struct{ min, max uint16 }
 
 func (s span) and(t span) span { return span{max(s.min, t.min), min(s.max, t.max)} }
 
 var allPorts = span{0, 65535}
 
-// A region is a set of packets: those that have what it wants of each field.
+// A region is a set of packets: those that match all its fields.
 type region struct {
-	fields   []field // sorted by name, no name twice; without IP_TYPE, NEXT_HEADER and L4 ports
+	fields   []field // sorted by name, each name once; without IP_TYPE, NEXT_HEADER and L4 ports
 	src, dst span
 	kinds    kinds
-	ports    []sai.OID // by which packets come; nil: any
+	ports    []sai.OID // ports where packets arrive; nil if any
 	option   bool      // packets have an AltMark option
 	monID    altmark.FlowMonID
 }
 
-// regionOf is what a session's packets have by the matches of its flow group, and by what its marks need. The bits of
-// its own marks are no part of it.
+// regionOf returns the region of a session's packets: they match the flow group, and can carry the session's marks. The
+// bits of these marks are not part of the region.
 func regionOf(matches []schema.ACLMatch, ports []sai.OID, s altmark.Session) region {
 	r := region{kinds: allKinds, src: allPorts, dst: allPorts, ports: ports}
 	for _, m := range matches {
 		r.want(m, s.Mark.DSCPBit()|s.Mark2.DSCPBit())
 	}
 	switch {
-	case s.Role == altmark.Initiator && s.Encap.Given(): // it marks headers that packets do not have yet
+	case s.Role == altmark.Initiator && s.Encap.Given(): // marks headers that packets do not have yet
 	case s.Mark == altmark.IPv4Reserved || s.Mark2 == altmark.IPv4Reserved:
 		r.kinds &= kindsIPv4
 	case s.Mark.DSCPBit() != 0:
@@ -106,7 +106,7 @@ func regionOf(matches []schema.ACLMatch, ports []sai.OID, s altmark.Session) reg
 // want adds a match of a rule, without some bits of the DSCP.
 func (r *region) want(m schema.ACLMatch, marks uint8) {
 	switch m.Field {
-	case schema.MatchInPorts: // they are given otherwise
+	case schema.MatchInPorts: // r.ports contains them
 	case schema.MatchL4SrcPort:
 		r.wantPorts(&r.src, span{uint16(m.Value), uint16(m.Value)})
 	case schema.MatchL4DstPort:
@@ -130,7 +130,7 @@ func (r *region) wantPorts(of *span, s span) {
 	r.kinds &= portKinds
 }
 
-// wantField adds a field. If its values only say of which kind packets are, that is all that is kept of it.
+// wantField adds a field. If its values only determine the kinds of packets, the region only stores these.
 func (r *region) wantField(f field) {
 	k := impliedBy(f)
 	r.kinds &= k
@@ -143,7 +143,7 @@ func (r *region) wantField(f field) {
 	}
 }
 
-// fieldOf is a match as a field, without some bits of the DSCP.
+// fieldOf converts a match to a field, without some bits of the DSCP.
 func fieldOf(m schema.ACLMatch, marks uint8) field {
 	switch {
 	case m.Field == schema.MatchDSCP:
@@ -159,7 +159,7 @@ func fieldOf(m schema.ACLMatch, marks uint8) field {
 	return field{m.Field, number(m.Value, m.Mask)}
 }
 
-// fieldsOf are the fields of two lists together, false if no packet has both.
+// fieldsOf returns the union of two lists of fields. It returns false if no packet can match both.
 func fieldsOf(a, b []field) (both []field, some bool) {
 	both, some = slices.Clone(a), true
 	for _, f := range b {
@@ -176,7 +176,7 @@ func fieldsOf(a, b []field) (both []field, some bool) {
 
 const portKinds = kindTCP4 | kindUDP4 | kindOther4 | kindTCP6 | kindUDP6 | kindOther6
 
-// narrowPorts leaves no packet in a region without a port.
+// narrowPorts makes a region empty if it has no ports.
 func (r *region) narrowPorts() {
 	if r.src.min > r.src.max || r.dst.min > r.dst.max || r.ports != nil && len(r.ports) == 0 {
 		r.kinds = 0
@@ -217,7 +217,7 @@ func ipTypeKinds(t schema.IPType) kinds {
 	return allKinds
 }
 
-// implied are the kinds of packets that have some fields.
+// implied returns the kinds of packets that have all the fields.
 func implied(fields []field) kinds {
 	k := allKinds
 	for _, f := range fields {
@@ -226,7 +226,7 @@ func implied(fields []field) kinds {
 	return k
 }
 
-// impliedBy are the kinds of packets that have a field.
+// impliedBy returns the kinds of packets that have a field.
 func impliedBy(f field) kinds {
 	switch f.name {
 	case schema.MatchSrcIP, schema.MatchDstIP:
@@ -275,7 +275,7 @@ func protocolKinds(protocol uint64) kinds {
 	return kindOther4 | kindOther6
 }
 
-// and is the set of packets in both regions, false if it is empty.
+// and returns the packets in both regions. It returns false if there are none.
 func (r region) and(o region) (both region, some bool) {
 	both = region{src: r.src.and(o.src), dst: r.dst.and(o.dst), kinds: r.kinds & o.kinds, option: r.option || o.option,
 		ports: r.ports, monID: r.monID}
@@ -313,13 +313,13 @@ func (r region) holds(o region) bool {
 	return true
 }
 
-// comesBy reports whether packets of all these ports are in the region; nil: of any.
+// comesBy reports whether the region includes packets of all these ports; nil if any.
 func (r region) comesBy(ports []sai.OID) bool {
 	return r.ports == nil || ports != nil &&
 		!slices.ContainsFunc(ports, func(p sai.OID) bool { return !slices.Contains(r.ports, p) })
 }
 
-// field is what a region wants of a field.
+// field returns the part of a region that is about a field.
 func (r region) field(name schema.MatchField) field {
 	for _, f := range r.fields {
 		if f.name == name {
@@ -329,8 +329,8 @@ func (r region) field(name schema.MatchField) field {
 	return field{name: name}
 }
 
-// perLink reports whether the region wants values that routers and bridges change. The same packets may have others at
-// the next switch.
+// perLink reports whether the region depends on values that routers and bridges change. The same packets may have other
+// values at the next switch.
 func (r region) perLink() bool {
 	return slices.ContainsFunc(r.fields, func(f field) bool {
 		switch f.name {
@@ -341,10 +341,10 @@ func (r region) perLink() bool {
 	})
 }
 
-// wants reports whether f leaves no more numbers than o does.
+// wants reports whether all numbers in f are also in o.
 func (f field) wants(o field) bool { return o.ternary.holds(f.ternary) }
 
-// without is the region with any value of some bits of the DSCP.
+// without returns the region with any value of some bits of the DSCP.
 func (r region) without(marks uint8) region {
 	r.fields = slices.Clone(r.fields)
 	for i := range r.fields {
@@ -357,8 +357,8 @@ func (r region) without(marks uint8) region {
 	return r
 }
 
-// text is what the region wants, as rules have it and in one form, but for the ports. What a wider region wants too is
-// left out.
+// text returns the region, except the ports, in the syntax of rules and in canonical form. It omits the matches that
+// the wider region but also has.
 func (r region) text(but *region) string {
 	var parts []string
 	add := func(m schema.ACLMatch) { parts = append(parts, m.String()) }
@@ -395,7 +395,7 @@ func (r region) text(but *region) string {
 	return strings.Join(parts, ", ")
 }
 
-// indexed are the fields of a region, with L4 ports of which it wants a single one.
+// indexed returns the fields of a region, including single L4 ports.
 func (r region) indexed() []field {
 	all := slices.Clip(r.fields)
 	if r.src.min == r.src.max {
@@ -407,7 +407,7 @@ func (r region) indexed() []field {
 	return all
 }
 
-// spans are the L4 ports that a region wants; nil: any.
+// spans returns the L4 ports of a region; all ports if r is nil.
 func (r *region) spans() [2]span {
 	if r == nil {
 		return [2]span{allPorts, allPorts}
@@ -415,7 +415,7 @@ func (r *region) spans() [2]span {
 	return [2]span{r.src, r.dst}
 }
 
-// kindsText is what a region wants of the kind of packets besides what its fields imply.
+// kindsText returns the restriction to kinds of packets that the fields of a region do not imply.
 func (r region) kindsText(but *region) string {
 	have := implied(r.fields)
 	if r.src != allPorts || r.dst != allPorts {
@@ -436,7 +436,7 @@ func (r region) kindsText(but *region) string {
 	return fmt.Sprintf("kinds %#x", uint16(r.kinds))
 }
 
-// match is a field as a match of a rule for packets of some kinds.
+// match converts a field to a match of a rule for packets of some kinds.
 func (f field) match(of kinds) schema.ACLMatch {
 	m := schema.ACLMatch{Field: f.name, Value: f.value[1], Mask: f.mask[1]}
 	switch f.name {

@@ -14,22 +14,21 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A flip is a session of step marking on a switch that cannot match time. Its initiator has two
-// entries that set the DSCP, that of colour 1 above that of colour 0; at the beginning of each
-// period one SAI call makes the upper one match or not. So every packet is marked and counted with
-// the same colour; the change of colour is merely as late as orchagent is. The other points tell
-// the colours apart by DSCP and have nothing to switch.
+// A flip is a session of step marking on a switch that cannot match time. Its initiator has two entries that set the
+// DSCP: the entry of colour 1 is above that of colour 0. At the begin of each period, one SAI call enables or disables
+// the upper entry. So every packet is marked and counted with the same colour, but the change of colour is as late as
+// orchagent is. The other points distinguish the colours by DSCP, and switch nothing.
 type flip struct {
-	base  uint8     // the DSCP of the flow, without the mark
-	due   time.Time // of the next switch-over; zero: none yet
-	next  uint64    // the period that begins with it
+	base  uint8     // DSCP of the flow, without the mark
+	due   time.Time // time of the next switch-over; zero if there is none yet
+	next  uint64    // period that begins with it
 	late  [4]time.Duration
 	lates [4]uint64 // the periods that began so late
 	worst time.Duration
-	n     int // switch-overs
+	n     int // number of switch-overs
 }
 
-// timing says how exact the colour changes are.
+// timing returns a text about the accuracy of the colour changes.
 func (f *flip) timing(role altmark.Role) string {
 	if role != altmark.Initiator {
 		return "read by orchestrator; packets out of window are not seen, nor frames that the chip was given late"
@@ -40,8 +39,8 @@ func (f *flip) timing(role altmark.Role) string {
 	return fmt.Sprintf("switched by orchestrator, at most %v late so far; packets that come marked are not seen", f.worst)
 }
 
-// note records that the colour is that of period k as of now; k is the last of the periods that
-// should have begun with a switch-over by then.
+// note records that the colour is that of period k from now on. k is the last period that should have begun with a
+// switch-over so far.
 func (f *flip) note(n altmark.Interval, k uint64, now time.Time) {
 	first := f.next
 	if ring := uint64(len(f.late)); k >= ring {
@@ -55,11 +54,10 @@ func (f *flip) note(n altmark.Interval, k uint64, now time.Time) {
 	}
 }
 
-// flags returns the flags of period k. It is doubtful if its beginning or its end, or the beginning
-// of the period before, came too late for the guard: packets of that period then have k's colour,
-// and those after the reading of the colour count as k's own. The same goes for packets that reach
-// another point after its reading, in the middle of a period: they are late by the switch-over and
-// by the guard.
+// flags returns the flags of period k. The period is uncertain if its begin, its end, or the begin of the previous
+// period was too late for the guard. Packets of the previous period then have k's colour, and packets after the reading
+// of the colour count in k. The same is true of packets that arrive at another point after its reading in the middle of
+// a period: they are late by the switch-over and by the guard.
 func (f *flip) flags(s altmark.Session, k uint64) (flags altmark.Flags) {
 	most := min(s.Guard(), s.Interval.Duration()/2-s.Guard())
 	for i, at := range f.lates[:min(f.n, len(f.lates))] {
@@ -70,8 +68,7 @@ func (f *flip) flags(s altmark.Session, k uint64) (flags altmark.Flags) {
 	return flags
 }
 
-// canSchedule says why orchagent cannot switch the colour of a session; nil if it
-// can.
+// canSchedule returns the reason why orchagent cannot switch the colour of a session. It returns nil if it can.
 func (o *Orch) canSchedule(row schema.AltMarkFlow) error {
 	const only = "the switch cannot match time, so orchestrator switches colours: "
 	bit := row.Mark.DSCPBit()
@@ -102,7 +99,7 @@ func (o *Orch) canSchedule(row schema.AltMarkFlow) error {
 	return nil
 }
 
-// dscp is the only DSCP that a rule matches.
+// dscp returns the DSCP of a rule that matches only one.
 func (o *Orch) dscp(rule schema.ACLRuleKey) (uint8, bool) {
 	f, ok := o.rules.MatchOf(rule, sai.ACLEntryAttrFieldDSCP)
 	data, isData := f.Data.(sai.Uint)
@@ -110,13 +107,13 @@ func (o *Orch) dscp(rule schema.ACLRuleKey) (uint8, bool) {
 	return uint8(data), ok && isData && isMask && mask&0x3f == 0x3f
 }
 
-// base is the DSCP of a flow whose colours orchagent can switch.
+// base returns the DSCP of a flow whose colours orchagent can switch.
 func (o *Orch) base(rule schema.ACLRuleKey) uint8 {
 	dscp, _ := o.dscp(rule)
 	return dscp
 }
 
-// scheduled are the entries of a session whose flow has the DSCP base.
+// scheduled returns the entries of a session whose flow has the DSCP base.
 func scheduled(row schema.AltMarkFlow, base uint8) []orch.ACLVariant {
 	list := make([]orch.ACLVariant, len(colours))
 	for colour := range list {
@@ -142,7 +139,7 @@ func scheduled(row schema.AltMarkFlow, base uint8) []orch.ACLVariant {
 	return list
 }
 
-// flipping are the bound sessions whose colour orchagent switches, in order.
+// flipping returns the bound sessions whose colour orchagent switches, in order.
 func (o *Orch) flipping() []*session {
 	if o.engine != schema.AltMarkByOrchestrator {
 		return nil
@@ -159,7 +156,7 @@ func (o *Orch) flipping() []*session {
 	return list
 }
 
-// nextFlip returns when a colour must be switched; zero: never.
+// nextFlip returns the time of the next switch-over; zero if there is none.
 func (o *Orch) nextFlip() (next time.Time) {
 	for _, s := range o.flipping() {
 		if f := s.InASIC.flip; f.due.IsZero() {
@@ -183,7 +180,7 @@ func (o *Orch) flipDue(ctx context.Context, now time.Time) {
 		done := o.Daemon.Clock()
 		if err != nil {
 			o.Log.Error("a colour was not switched", "session", s.Name, "period", k, "err", err)
-			done = n.Start(k + 1).Std() // the whole period had the colour of the one before
+			done = n.Start(k + 1).Std() // the whole period had the colour of the previous one
 		}
 		if !f.due.IsZero() {
 			f.note(n, k, done)
@@ -193,7 +190,7 @@ func (o *Orch) flipDue(ctx context.Context, now time.Time) {
 	}
 }
 
-// readScheduled reads the ACL counters of sessions; those of the last period's colour stand still.
+// readScheduled reads the ACL counters of sessions. Those of the last period's colour do not change.
 func (o *Orch) readScheduled(ctx context.Context, c *class, sessions []*session) error {
 	var errs []error
 	for _, s := range sessions {

@@ -8,14 +8,14 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A want is the object of a session that is gone, and the index that it keeps from others until it is gone too: they
-// would match what it says.
+// A want is the object of a removed session, with its index. The index is not free before the object is removed,
+// because the object applies to it.
 type want struct {
 	object feature.Object
 	index  uint32
 }
 
-// putWant has the chip want a FlowMonID of a session's packets, if the session has one.
+// putWant adds a match of the session's FlowMonID to the chip, if the session has one.
 func (o *Orch) putWant(ctx context.Context, b *binding, s altmark.Session) error {
 	want, some := s.ChipFlow(b.index)
 	if !some {
@@ -30,7 +30,7 @@ func (o *Orch) putWant(ctx context.Context, b *binding, s altmark.Session) error
 
 var errNoFlowMonID = errors.New("flow-mon-id is given, but the switch does not match FlowMonIDs")
 
-// dropWants removes the objects of sessions that are gone, and frees their indices.
+// dropWants removes the objects of removed sessions, and frees their indices.
 func (o *Orch) dropWants(ctx context.Context) {
 	var stay []want
 	for _, w := range o.leaving {

@@ -9,11 +9,10 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// readFlows reads flows through a window that is open only meanwhile. All values are of one
-// instant.
+// readFlows reads flows with a read object that exists only during the call. All values are from the same instant.
 func (o *Orch) readFlows(ctx context.Context, flows []uint32) (altmark.ChipClock, []altmark.ChipFlow, error) {
 	defer o.Windows.Close(ctx)
-	room := 1024 + 192*len(flows) // as a first guess
+	room := 1024 + 192*len(flows) // initial estimate
 	values, err := o.Windows.Ask(ctx, altmark.ObjectFlows, altmark.AttrFlows, flows, room)
 	if err != nil {
 		return altmark.ChipClock{}, nil, err
@@ -21,7 +20,7 @@ func (o *Orch) readFlows(ctx context.Context, flows []uint32) (altmark.ChipClock
 	return parseFlows(values, len(flows))
 }
 
-// parseFlows extracts the numbers from what a window returned.
+// parseFlows extracts the numbers from the values of a register read.
 func parseFlows(values feature.Values, flows int) (clock altmark.ChipClock, list []altmark.ChipFlow, err error) {
 	numbers := map[string][]uint64{}
 	names := []string{

@@ -164,6 +164,35 @@ func (s *Shell) show(ctx context.Context, cmd *kit.Command, c *kit.Call, pipes [
 	return err
 }
 
+// ExecEvery runs lines, and again at each tick of every until ctx ends or one fails; with every 0 once.
+func (s *Shell) ExecEvery(ctx context.Context, lines []string, every time.Duration) error {
+	var ticks <-chan time.Time
+	if every > 0 {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		ticks = tick.C
+	}
+	for {
+		for _, line := range lines {
+			err := s.Exec(ctx, line)
+			if ctx.Err() != nil && every > 0 { // asked to end
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if every == 0 {
+			return nil
+		}
+		select {
+		case <-ticks:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
 // ExecFile runs the commands in a file and stops at the first that fails; the
 // error names the file and the line. "-" is the Config's In.
 func (s *Shell) ExecFile(ctx context.Context, name string) error {

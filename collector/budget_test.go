@@ -15,7 +15,7 @@ import (
 	"tamtam/saisim/tailstamp"
 )
 
-// hostile has very many paths of three hops, whose latencies are all different, of all sizes and of both signs.
+// hostile adds very many paths of three hops, with distinct latencies of all magnitudes and both signs.
 func hostile(c *TailStamp, paths, frames int) {
 	state := uint64(7)
 	next := func() uint32 {
@@ -31,8 +31,8 @@ func hostile(c *TailStamp, paths, frames int) {
 	}
 }
 
-// However many paths and latencies there are, the distributions take no more than their budget; the report says of each
-// row whether it knows its percentiles, is the same each time, and all else in it is exact.
+// Distributions never exceed their budget, for any number of paths and latencies. The report shows for each row whether
+// its percentiles are known. It is deterministic, and everything else in it is exact.
 func TestDistributionsShareABudget(t *testing.T) {
 	const paths, frames, memory = 100, 20_000, 1 << 18
 	for _, exact := range []bool{false, true} {
@@ -76,7 +76,7 @@ func TestDistributionsShareABudget(t *testing.T) {
 	}
 }
 
-// What a distribution holds of its budget is never less than nothing, and all of it comes back.
+// The reservation of a distribution is never negative, and is returned completely.
 func TestBudgetIsKept(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 93_000_000, Count: 100, Short: 20}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 0))
@@ -111,7 +111,7 @@ func TestBudgetIsKept(t *testing.T) {
 	})
 }
 
-// A percentile that is not known is "?" in the text, with the reason below, and null in JSON.
+// An unknown percentile is "?" in the text, with the reason below, and null in JSON.
 func TestUnknownPercentilesAreNotZero(t *testing.T) {
 	c := NewTailStamp(0, 300, false)
 	for i := range uint32(20) {
@@ -153,7 +153,7 @@ TCP 192.0.2.1:12345 > 192.0.2.2:80: 20 frames stamped
 	}
 }
 
-// Of a path of one hop the whole is the hop.
+// For a path of one hop the end-to-end figure equals the hop.
 func TestOneHopIsTheWhole(t *testing.T) {
 	c := NewTailStamp(0, 0, false)
 	for i := range uint32(5) {

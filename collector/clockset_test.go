@@ -12,8 +12,9 @@ import (
 	"tamtam/tam/record"
 )
 
-// Of a record between whose times the clock was set no time counts: neither its latency, nor the links on both sides,
-// nor the whole if it is at an end; the record itself is counted for its hop. All others count as ever.
+// If the clock was set between the times of a record, neither time counts. That excludes its latency, the links on both
+// sides, and the end-to-end figure if it is at an end. The record itself is counted for its hop. All other figures are
+// unaffected.
 func TestClockSetIsLeftOut(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 36_200, Count: 50}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 36))
@@ -67,7 +68,7 @@ func TestClockSetIsLeftOut(t *testing.T) {
 	})
 }
 
-// What is printed of such frames.
+// The text of such frames.
 func TestClockSetText(t *testing.T) {
 	c := NewTailStamp(0, 0, false)
 	frame := stamped(web, hop(1, 0, 4, 900, 100, tailstamp.ClockSet))

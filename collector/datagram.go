@@ -7,20 +7,20 @@ import (
 	"tamtam/tam/erspan"
 )
 
-// maxVLANTags bounds the tags before the outer IP header.
+// maxVLANTags is the maximum number of tags before the outer IP header.
 const maxVLANTags = 4
 
 const protocolGRE = 47
 
-// A datagram is what an IP packet carries that is whole.
+// A datagram is the payload of a complete IP packet.
 type datagram struct {
 	protocol uint8
 	from, to netip.Addr
 	payload  []byte
 }
 
-// parseDatagram reads the IP packet of an Ethernet II frame, over IPv4 or IPv6 behind VLAN tags. It is false for
-// fragments, and for what is not whole. Padding behind the packet is ignored.
+// parseDatagram parses the IP packet of an Ethernet II frame, over IPv4 or IPv6 after VLAN tags. It returns false for
+// fragments and incomplete packets. Padding after the packet is ignored.
 func parseDatagram(frame []byte) (datagram, bool) {
 	for at, tags := 12, 0; len(frame) >= at+2 && tags <= maxVLANTags; at, tags = at+4, tags+1 {
 		switch binary.BigEndian.Uint16(frame[at:]) {
@@ -59,14 +59,14 @@ func datagramIPv6(b []byte) (datagram, bool) {
 	return datagram{b[6], netip.AddrFrom16([16]byte(b[8:])), netip.AddrFrom16([16]byte(b[24:])), b[40:length]}, true
 }
 
-// UDP is a datagram of UDP in a frame. Its payload is the frame's memory.
+// UDP is a UDP datagram in a frame. Its payload shares memory with the frame.
 type UDP struct {
 	From, To netip.AddrPort
 	Payload  []byte
 }
 
-// ParseUDP reads the datagram of UDP that a frame carries, over IPv4 or IPv6 behind VLAN tags; false: it carries none
-// that is whole.
+// ParseUDP parses the UDP datagram of a frame, over IPv4 or IPv6 after VLAN tags. It returns false if there is no
+// complete datagram.
 func ParseUDP(frame []byte) (UDP, bool) {
 	d, ok := parseDatagram(frame)
 	if !ok {
@@ -87,26 +87,26 @@ func (d *datagram) udp() (UDP, bool) {
 	}, true
 }
 
-// A MirrorCopy is a frame that a mirror session sent in GRE: as ERSPAN of type I, II or III, or with another protocol
-// type that does not stand for another protocol, as SONiC's sessions may have. The rest is what is told of the copy.
+// A MirrorCopy is a frame that a mirror session sent in GRE. It is ERSPAN of type I, II or III, or has another protocol
+// type that is not assigned to another protocol, as SONiC's sessions allow. The other fields describe the copy.
 type MirrorCopy struct {
-	Frame []byte // without FCS; the memory of the frame that it was in
+	Frame []byte // without FCS; shares memory with the outer frame
 	From  netip.Addr
-	// Session is its ERSPAN id; 0 if the copy has no header with one.
+	// Session is its ERSPAN id, or zero if the copy has no header with an id.
 	Session uint16
-	// Sequence is its number, if it is Numbered: GRE's, which counts the copies of the session.
+	// Sequence is the number of the copy in its session, from GRE. It is valid if Numbered.
 	Sequence uint32
 	Numbered bool
 }
 
-// Mirrored returns the frame that a mirror session sent in GRE, as [ReadMirrorCopy] has it, without its FCS; false:
-// frame is no such copy. It is frame's memory.
+// Mirrored returns the frame that a mirror session sent in GRE, as in [ReadMirrorCopy], without its FCS. It returns
+// false if frame is no such copy. The result shares memory with frame.
 func Mirrored(frame []byte) ([]byte, bool) {
 	c, ok := ReadMirrorCopy(frame)
 	return c.Frame, ok
 }
 
-// ReadMirrorCopy is Mirrored with what is told of the copy.
+// ReadMirrorCopy returns a mirrored frame with the description of the copy. It returns false if frame is no such copy.
 func ReadMirrorCopy(frame []byte) (MirrorCopy, bool) {
 	d, ok := parseDatagram(frame)
 	if !ok {
@@ -115,7 +115,7 @@ func ReadMirrorCopy(frame []byte) (MirrorCopy, bool) {
 	return d.erspan()
 }
 
-// erspan returns what follows a GRE header and its ERSPAN header.
+// erspan returns the copy after a GRE header and its ERSPAN header.
 func (d *datagram) erspan() (MirrorCopy, bool) {
 	b := d.payload
 	if d.protocol != protocolGRE || len(b) < 4 {

@@ -17,23 +17,22 @@ import (
 	"tamtam/saisim/tailstamp"
 )
 
-// DecodeOptions choose what DecodeTailStamp prints.
+// DecodeOptions control the output of DecodeTailStamp.
 type DecodeOptions struct {
 	JSON    bool // JSON instead of text
-	Packets bool // each stamped packet too, before the report
-	Paths   int  // of flows, that are kept apart at most; 0: DefaultPaths
-	Exact   bool // keep every different latency, while there is memory
-	IFA     bool // the hops of Inband Flow Analyzer, instead of tail-stamp records
-	// Memory is how many bytes all distributions of latencies take together at most; 0: DefaultMemory.
+	Packets bool // print each stamped packet before the report
+	Paths   int  // maximum number of flows and paths that are distinguished; zero means DefaultPaths
+	Exact   bool // keep every distinct latency, while memory allows
+	IFA     bool // decode hops of Inband Flow Analyzer instead of tail-stamp records
+	// Memory is the maximum memory of all latency distributions together in bytes. Zero means DefaultMemory.
 	Memory int64
-	// Each, if there is one, is given each stamped frame, and Reported is called after each report.
+	// Each, if set, is called for each stamped frame, and Reported after each report.
 	Each     func(StampedFrame) error
 	Reported func() error
 }
 
-// DecodeTailStamp reads the capture at path and prints what the tail-stamp records in it say. A
-// capture that is damaged is reported up to the damage; the error says where that is. When ctx
-// ends, reading stops and nothing is reported.
+// DecodeTailStamp reads the capture at path and prints its tail-stamp records. A damaged capture is reported up to the
+// damage, and the error contains its position. When ctx ends, reading stops and nothing is reported.
 func DecodeTailStamp(ctx context.Context, out io.Writer, path string, opts DecodeOptions) error {
 	in, err := capture.Open(path)
 	if err != nil {
@@ -44,7 +43,7 @@ func DecodeTailStamp(ctx context.Context, out io.Writer, path string, opts Decod
 	c := opts.new()
 	packets := packetPrinter(bw, opts)
 	next := in.Next
-	if opts.IFA { // of whose times the capture's are a part
+	if opts.IFA { // IFA needs the capture's times
 		next = in.NextTimed
 	}
 	var number int64
@@ -87,12 +86,12 @@ func (o *DecodeOptions) reported() error {
 	return o.Reported()
 }
 
-// packetJSON is one stamped packet; with Packets, one such line precedes the report.
+// packetJSON is one stamped packet. With Packets, one such line precedes the report for each packet.
 type packetJSON struct {
-	Packet  int64        `json:"packet"`        // its number in the file, from 1
-	Time    time.Time    `json:"time,omitzero"` // when captured
+	Packet  int64        `json:"packet"`        // number in the file, from 1
+	Time    time.Time    `json:"time,omitzero"` // capture time
 	Flow    string       `json:"flow"`
-	Skipped int          `json:"skipped_bytes,omitempty"` // behind the datagram, which belong to no record
+	Skipped int          `json:"skipped_bytes,omitempty"` // bytes after the datagram that belong to no record
 	Records []recordJSON `json:"records"`
 }
 
@@ -101,16 +100,16 @@ type recordJSON struct {
 	InPort         string `json:"in_port"`
 	OutPort        string `json:"out_port"`
 	Ingress        string `json:"ingress"`          // seconds.nanoseconds since 1970
-	Egress         string `json:"egress,omitempty"` // absent: not taken
+	Egress         string `json:"egress,omitempty"` // absent if not measured
 	Unsynchronised bool   `json:"clock_not_synchronised,omitempty"`
-	ClockSet       bool   `json:"clock_set,omitempty"`       // between the two times
-	Searched       bool   `json:"found_by_search,omitempty"` // it was not at its place
-	// Of hops of IFA; nil: not known.
+	ClockSet       bool   `json:"clock_set,omitempty"`       // the clock was set between the two times
+	Searched       bool   `json:"found_by_search,omitempty"` // the record was not at its expected place
+	// Queue and QueueBytes belong to hops of IFA. Nil means unknown.
 	Queue      *uint8  `json:"queue,omitempty"`
 	QueueBytes *uint32 `json:"queue_bytes,omitempty"`
 }
 
-// packetPrinter returns a function that prints one packet, and hands it on, as the options ask.
+// packetPrinter returns a function that prints one packet and passes it on, as the options require.
 func packetPrinter(out io.Writer, opts DecodeOptions) func(int64, capture.Packet, []tailstamp.Record) error {
 	encoder := json.NewEncoder(out)
 	return func(number int64, p capture.Packet, records []tailstamp.Record) error {
@@ -197,14 +196,14 @@ func orDash(s string) string {
 
 func seconds(t tailstamp.Timestamp) string { return fmt.Sprintf("%d.%09d", t.Seconds, t.Nanoseconds) }
 
-// WriteJSON writes r as one JSON object; an error is that of out.
+// WriteJSON writes r as one JSON object. It returns an error of out.
 func (r Report) WriteJSON(out io.Writer) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(r)
 }
 
-// writeLine is WriteJSON in one line.
+// writeLine writes r as JSON in one line.
 func (r Report) writeLine(out io.Writer) error { return json.NewEncoder(out).Encode(r) }
 
 // WriteText writes r as tables, times in nanoseconds.
@@ -314,7 +313,7 @@ func (p PathReport) writeText(out io.Writer) error {
 	return nil
 }
 
-// columns are the figures of one line of the table, "-" when nothing was measured.
+// columns returns the figures of one table row, with "-" if nothing was measured.
 func (s Summary) columns() string {
 	if s.Count == 0 {
 		return "0\t-\t-\t-\t-\t-\t-"
@@ -323,7 +322,7 @@ func (s Summary) columns() string {
 		s.percentile(s.P99), s.Max)
 }
 
-// percentile is one of the percentiles, with a mark if it is not exact, or in its place if it is not known.
+// percentile returns a percentile as text: with "~" if it is not exact, or "?" if it is unknown.
 func (s Summary) percentile(ns int64) string {
 	switch {
 	case s.Unranked:
@@ -334,7 +333,7 @@ func (s Summary) percentile(ns int64) string {
 	return strconv.FormatInt(ns, 10)
 }
 
-// The notes say what the marks of percentiles mean.
+// Notes that explain the marks of percentiles.
 var sketchedNote = fmt.Sprintf("~ within %g %% and 1 ns: of more than %d different values (--exact), "+
 	"or than had room (--memory)", 100*sketchWithin, exactValues)
 
@@ -347,7 +346,7 @@ func memoryText(bytes int64) string {
 	return fmt.Sprintf("%d bytes", bytes)
 }
 
-// summaries are those of all hops and links, and of the whole of several.
+// summaries returns the summaries of all hops and links, and the end-to-end one if there are several hops.
 func (p PathReport) summaries() (all []Summary) {
 	if len(p.Hops) > 1 {
 		all = append(all, p.EndToEnd)
@@ -365,7 +364,7 @@ func (p PathReport) sketched() bool {
 	return slices.ContainsFunc(p.summaries(), func(s Summary) bool { return s.Within > 0 })
 }
 
-// unranked is how many of the summaries do not know their percentiles.
+// unranked returns the number of summaries with unknown percentiles.
 func (p PathReport) unranked() (n int64) {
 	for _, s := range p.summaries() {
 		if s.Unranked {
@@ -375,7 +374,7 @@ func (p PathReport) unranked() (n int64) {
 	return n
 }
 
-// writeMissed tells of frames that were lost before they could be read, if there were any.
+// writeMissed writes the number of frames that were lost before they could be read, if there are any.
 func writeMissed(out io.Writer, frames uint64) {
 	if frames > 0 {
 		fmt.Fprintf(out, "%d more frames were lost before they could be read: of them nothing is known\n", frames)

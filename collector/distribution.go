@@ -9,30 +9,30 @@ import (
 	"slices"
 )
 
-// exactValues is how many different values a distribution keeps. In nanoseconds there are often few: the same
-// latencies recur.
+// exactValues is the maximum number of distinct values that a distribution keeps. In nanoseconds this is often enough,
+// because the same latencies recur.
 const exactValues = 256
 
-// sketchWithin is the relative error of a percentile of more values than that, besides rounding to a nanosecond.
+// sketchWithin is the relative error of a percentile of more distinct values, in addition to rounding to a nanosecond.
 const sketchWithin = 0.01
 
-// A distribution counts measured values: each while there are few different ones, then in a DDSketch (Masson, Rim and
-// Lee, VLDB 2019), which takes at most 35 kB. What it says depends on the values and how often each was measured, never
-// on their order, nor on how they were divided among distributions that were merged.
+// A distribution counts measured values. It keeps them exactly while there are few distinct ones, then in a DDSketch
+// (Masson, Rim and Lee, VLDB 2019) of at most 35 kB. Its results depend only on the values and their frequency. They do
+// not depend on the order, or on the way in which merged distributions were divided.
 //
-// Where a budget is spent, that is so of count, extremes and average only. A distribution for which there is no room
-// becomes a sketch early; if there is none for that either, it forgets what percentiles need, gives back its room, and
-// says that it does not know them.
+// If the memory budget is spent, this holds only for count, extremes and average. A distribution that does not fit
+// becomes a sketch early. If the sketch does not fit either, it drops the data for percentiles, returns its memory, and
+// reports the percentiles as unknown.
 type distribution struct {
-	exact    bool // all values are kept, however many
-	unranked bool // there was no room: percentiles are not known
+	exact    bool // keep all values, whatever their number
+	unranked bool // percentiles are unknown for lack of memory
 	count    int64
 	min, max int64
 	sum      int128
-	values   map[int64]int64 // how often each was measured; nil: the sketch has them, or there are none
+	values   map[int64]int64 // frequency of each value; nil if the sketch has them or there are none
 	sketch   *sketch
-	room     *budget // nil: there is no bound
-	taken    int64   // of it
+	room     *budget // nil if memory is unlimited
+	taken    int64   // bytes reserved from room
 }
 
 func (d *distribution) add(ns int64) { d.addTimes(ns, 1) }
@@ -62,7 +62,7 @@ func (d *distribution) addTimes(ns, n int64) {
 	}
 }
 
-// settle takes from the budget what the values need now, and has them need less where that is too much.
+// settle reserves the memory that the values need, and reduces this need if it exceeds the budget.
 func (d *distribution) settle() {
 	if d.sketch == nil && (len(d.values) > exactValues && !d.exact || !d.take(valuesBytes(len(d.values)))) {
 		d.turn()
@@ -72,7 +72,7 @@ func (d *distribution) settle() {
 	}
 }
 
-// take has the distribution hold so many bytes of the budget; false: there are not so many.
+// take changes the reservation to this number of bytes. It returns false if the budget is too small.
 func (d *distribution) take(bytes int64) bool {
 	if d.room == nil {
 		return true
@@ -85,7 +85,7 @@ func (d *distribution) take(bytes int64) bool {
 	return true
 }
 
-// turn has the sketch take over.
+// turn moves the values to a sketch.
 func (d *distribution) turn() {
 	d.sketch = newSketch()
 	for ns, n := range d.values {
@@ -94,14 +94,14 @@ func (d *distribution) turn() {
 	d.values = nil
 }
 
-// forget gives up all that percentiles need.
+// forget drops the data for percentiles.
 func (d *distribution) forget() {
 	d.values, d.sketch, d.unranked = nil, nil, true
 	d.take(0)
 }
 
-// merge adds all that another distribution has counted. If either is a sketch so is the sum, even one that was to be
-// exact; if either does not know its percentiles, nor does the sum.
+// merge adds all values of another distribution. If either is a sketch, so is the sum, even if d is meant to be exact.
+// If the percentiles of either are unknown, so are those of the sum.
 func (d *distribution) merge(o *distribution) {
 	if o.sketch == nil && !o.unranked {
 		for ns, n := range o.values {
@@ -128,9 +128,9 @@ func (d *distribution) merge(o *distribution) {
 	}
 }
 
-// Summary describes a set of durations. All are exact but Avg, which is rounded to the nearest
-// nanosecond, and percentiles where Within says so. A percentile is the nearest rank: the least measured
-// value that at least so many of a hundred do not exceed. All zero when Count is zero.
+// Summary describes a set of durations. All fields are exact except Avg, which is rounded to the nearest nanosecond,
+// and percentiles with Within. A percentile is the nearest rank: the least measured value that at least this percentage
+// does not exceed. All fields are zero if Count is zero.
 type Summary struct {
 	Count int64 `json:"count"`
 	Min   int64 `json:"min_ns"`
@@ -139,13 +139,14 @@ type Summary struct {
 	P90   int64 `json:"p90_ns"`
 	P99   int64 `json:"p99_ns"`
 	Max   int64 `json:"max_ns"`
-	// Within is the relative error of the percentiles at most, besides a nanosecond for rounding; 0: they are exact.
+	// Within is the maximum relative error of the percentiles, in addition to a nanosecond for rounding. Zero means
+	// that they are exact.
 	Within float64 `json:"percentiles_within,omitempty"`
-	// Unranked: memory was spent before the percentiles were known; they are zero here, and mean nothing.
+	// Unranked means that memory was insufficient for percentiles, which are zero and have no meaning.
 	Unranked bool `json:"percentiles_unknown,omitempty"`
 }
 
-// MarshalJSON has null in the place of what is not known.
+// MarshalJSON encodes unknown percentiles as null.
 func (s Summary) MarshalJSON() ([]byte, error) {
 	type known Summary
 	if !s.Unranked {
@@ -188,10 +189,10 @@ func (d *distribution) summary() Summary {
 	return s
 }
 
-// A countedValue is a value, or one that stands for those of a bin of the sketch.
+// A countedValue is a value, or the representative of a bin of the sketch.
 type countedValue struct{ ns, times int64 }
 
-// counted are the values in their order.
+// counted returns the values in ascending order.
 func (d *distribution) counted() []countedValue {
 	var list []countedValue
 	for ns, n := range d.values {
@@ -207,7 +208,7 @@ func (d *distribution) counted() []countedValue {
 	return list
 }
 
-// rounded is a value of the sketch as a number that may have been measured.
+// rounded returns a value of the sketch as an integer within the measured range.
 func (d *distribution) rounded(value float64) int64 {
 	switch {
 	case value <= float64(d.min):
@@ -218,14 +219,14 @@ func (d *distribution) rounded(value float64) int64 {
 	return int64(math.Round(value))
 }
 
-// An int128 is a number of 128 bits: hi * 2^64 + lo. Clocks may be decades apart: the sum of a few such differences
-// does not fit into 64 bits.
+// An int128 is a signed 128-bit number: hi * 2^64 + lo. Clocks may be decades apart, so even a small number of such
+// differences may overflow 64 bits.
 type int128 struct {
 	hi int64
 	lo uint64
 }
 
-// product is a * n, n >= 0.
+// product returns a * n, n >= 0.
 func product(a, n int64) int128 {
 	hi, lo := bits.Mul64(uint64(a), uint64(n))
 	if a < 0 {
@@ -245,7 +246,7 @@ func (s int128) big() *big.Int {
 	return x.Add(x, new(big.Int).SetUint64(s.lo))
 }
 
-// roundedQuotient is sum/n to the nearest integer, halves up.
+// roundedQuotient returns sum/n, rounded to the nearest integer with halves up.
 func roundedQuotient(sum *big.Int, n int64) int64 {
 	twice := new(big.Int).Lsh(sum, 1)
 	twice.Add(twice, big.NewInt(n))

@@ -9,8 +9,8 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// Whatever the values, their order, and how they were divided among distributions: the same multiset has the same
-// summary, count, extremes and average are exact, and percentiles as near as the summary says.
+// Equal multisets have equal summaries, whatever their order and their division among merged distributions. Count,
+// extremes and average are exact, and percentiles are as accurate as the summary states.
 func TestSummaryIsOfTheMultiset(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 92_000_000, Count: 200, Short: 20}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 0))
@@ -63,28 +63,28 @@ func near(t *testing.T, got, want Summary) {
 	}
 }
 
-// randomDurations are few or many, of one size or of all, negative where clocks disagree.
+// randomDurations returns few or many values, of one magnitude or of all, negative if clocks disagree.
 func randomDurations(r *rand.Rand) []int64 {
 	n := 1 + r.IntN([]int{3, 300, 3000}[r.IntN(3)])
 	kind, center, bits := r.IntN(4), r.Int64N(1<<40), r.IntN(63)
 	values := make([]int64, n)
 	for i := range values {
 		switch kind {
-		case 0: // a few latencies around one
+		case 0: // a small range around one latency
 			values[i] = center + r.Int64N(300)
-		case 1: // of any size
+		case 1: // of any magnitude
 			values[i] = r.Int64() >> r.IntN(64)
-		case 2: // of any size and sign
+		case 2: // of any magnitude and sign
 			values[i] = int64(r.Uint64()) >> r.IntN(64)
-		case 3: // of one size, both signs
+		case 3: // of one magnitude, both signs
 			values[i] = r.Int64N(2<<bits-1|1) - 1<<bits
 		}
 	}
 	return append(values, [][]int64{nil, {math.MinInt64}, {math.MaxInt64, math.MinInt64, 0}}[r.IntN(3)]...)
 }
 
-// What was to be exact and has a sketch merged into it says that it is not; an exact one merged into a sketch is the
-// same as if the sketch had had its values.
+// An exact distribution with a merged sketch reports that it is not exact. An exact one merged into a sketch is the
+// same as adding its values to the sketch.
 func TestMergeOfExactAndSketch(t *testing.T) {
 	fill := func(d *distribution, from, to int64) {
 		for v := from; v < to; v++ {
@@ -107,7 +107,7 @@ func TestMergeOfExactAndSketch(t *testing.T) {
 	}
 }
 
-// A distribution takes no more memory however many different values there are, and with exact it keeps them.
+// A distribution has a maximum memory for any number of distinct values. With exact it keeps all of them.
 func TestDistributionIsBounded(t *testing.T) {
 	var d distribution
 	e := distribution{exact: true}
@@ -121,7 +121,7 @@ func TestDistributionIsBounded(t *testing.T) {
 	near(t, d.summary(), e.summary())
 }
 
-// BenchmarkDistribution takes in a million different latencies. bytes are what one distribution has then.
+// BenchmarkDistribution adds a million distinct latencies. bytes is the resulting memory of one distribution.
 func BenchmarkDistribution(b *testing.B) {
 	values := make([]int64, 1<<20)
 	r := rand.New(rand.NewPCG(1, 0))
@@ -154,7 +154,7 @@ func heapInUse() uint64 {
 	return m.HeapAlloc
 }
 
-// The extremes of what is merged into nothing are its own, whatever their sign.
+// A distribution merged into an empty one keeps its extremes, whatever their sign.
 func TestMergeIntoNothing(t *testing.T) {
 	for _, first := range []int64{1000, -5000} {
 		var part, all distribution

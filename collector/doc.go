@@ -1,9 +1,8 @@
-// Package collector turns what switches put into packets and reports into answers about flows:
-// latency per hop, delay between hops, the path taken. Loss and delay of marked packets are computed in package marks.
+// Package collector evaluates the records that switches put into packets and reports. The results describe flows:
+// latency per hop, delay between hops, and paths. Package marks computes loss and delay of marked packets.
 //
-// It reads frames and reports that have left a switch and knows nothing of the switch's
-// inside: no database, no SAI. Everything is computed from integers, so that equal input
-// gives equal output and a percentile is a value that was measured. Memory grows with
-// the flows, paths and distinct latencies seen, not with the packets, and to a bound: what
-// is beyond it is counted, and the report says so.
+// It reads frames and reports that left a switch, and does not depend on the switch's internals: no database, no SAI.
+// Everything is computed from integers. So equal input gives equal output, and a percentile is a value that was
+// measured. Memory grows with the number of flows, paths and distinct latencies, not of packets, and is limited. Data
+// beyond the limit are counted and reported.
 package collector

@@ -12,13 +12,13 @@ import (
 
 // Flow is the five-tuple of a TCP or UDP packet.
 type Flow struct {
-	Protocol             uint8 // 6 TCP, 17 UDP; others as numbered by IANA
+	Protocol             uint8 // 6 is TCP, 17 UDP, others as assigned by IANA
 	Source, Destination  netip.Addr
 	SourcePort, DestPort uint16
-	LaterFragment        bool // a fragment other than the first: its ports are not known, and zero here
+	LaterFragment        bool // a fragment other than the first, whose ports are unknown and zero here
 }
 
-// String gives "TCP 192.0.2.1:1234 > 192.0.2.2:80".
+// String returns text such as "TCP 192.0.2.1:1234 > 192.0.2.2:80".
 func (f Flow) String() string {
 	if f.LaterFragment {
 		return fmt.Sprintf("%s %s > %s (later fragments)", protocolName(f.Protocol), f.Source, f.Destination)
@@ -49,7 +49,7 @@ func (f Flow) compare(g Flow) int {
 		cmp.Compare(later(f.LaterFragment), later(g.LaterFragment)))
 }
 
-// EtherTypes, IP protocol numbers and IPv6 extension headers that matter here.
+// EtherTypes, IP protocol numbers and IPv6 extension headers that are evaluated.
 const (
 	etherIPv4, etherIPv6, etherCTag, etherSTag = 0x0800, 0x86dd, 0x8100, 0x88a8
 
@@ -58,9 +58,9 @@ const (
 	extDestination, extMobility, extHIP, extShim6 = 60, 135, 139, 140
 )
 
-// ParseFlow reads the five-tuple of an Ethernet II frame, behind VLAN tags and IPv6 extension
-// headers. It is false for a frame that is not IP or ends before the addresses. (gopacket decodes
-// no ports in first fragments, which do carry them.) A packet with IFA is of the flow that it is of without.
+// ParseFlow parses the five-tuple of an Ethernet II frame, after VLAN tags and IPv6 extension headers. It returns false
+// if the frame is not IP or ends before the addresses. gopacket decodes no ports in first fragments, although these
+// contain them. A packet with IFA has the same flow as without it.
 func ParseFlow(frame []byte) (Flow, bool) {
 	if end, ok := tailstamp.DatagramEnd(frame); ok {
 		frame = frame[:end] // without padding and records
@@ -81,7 +81,7 @@ func ParseFlow(frame []byte) (Flow, bool) {
 	return Flow{}, false
 }
 
-// throughIFA returns the flow that a packet of IFA is of.
+// throughIFA returns the flow of an IFA packet, with the ports behind IFA.
 func (f Flow) throughIFA(ip []byte) Flow {
 	if f.Protocol != ifa.Protocol {
 		return f

@@ -10,7 +10,7 @@ import (
 	"tamtam/collector/capture"
 )
 
-// cat joins parts of a frame.
+// cat concatenates parts of a frame.
 func cat(parts ...[]byte) []byte {
 	var b []byte
 	for _, p := range parts {
@@ -26,7 +26,7 @@ var (
 	tcp  = cat([]byte{0x30, 0x39, 0x00, 0x50}, make([]byte, 16)) // 12345 > 80
 )
 
-// ipv4 is a frame's part from the EtherType on; fragment is the field of flags and offset.
+// ipv4 returns a frame's part from the EtherType on. fragment is the field of flags and offset.
 func ipv4(protocol byte, fragment uint16, payload []byte) []byte {
 	total := 20 + len(payload)
 	return cat([]byte{0x08, 0x00, 0x45, 0, byte(total >> 8), byte(total), 0, 0, byte(fragment >> 8), byte(fragment), 64,
@@ -97,7 +97,7 @@ func TestParseFlow(t *testing.T) {
 	}
 }
 
-// A second opinion on real traffic.
+// ParseFlow agrees with gopacket on real traffic.
 func TestParseFlowAgreesWithGopacket(t *testing.T) {
 	compared := 0
 	for _, file := range []string{"client", "server"} {

@@ -8,101 +8,102 @@ import (
 	"time"
 )
 
-// How long a [Joiner] waits for fragments. Whoever reads frames as they come has what stands behind them so much later.
+// The time for which a [Joiner] waits for fragments. It also delays live frames behind an incomplete packet.
 const (
 	CaptureWait = 30 * time.Second
 	LiveWait    = 2 * time.Second
 )
 
-// Bounds of what a [Joiner] holds, whatever comes.
+// Limits of the state of a [Joiner].
 const (
-	maxAssemblies  = 1024     // packets of which fragments are missing
+	maxAssemblies  = 1024     // packets with missing fragments
 	maxHeld        = 16 << 20 // bytes of fragments and of frames that wait behind them
-	fragmentUnit   = 8        // bytes: offsets count these
-	maxIPv4        = 65535    // bytes of a packet
+	fragmentUnit   = 8        // offsets count units of 8 bytes
+	maxIPv4        = 65535    // maximum bytes of a packet
 	ipv4Header     = 20
 	ipv6Header     = 40
 	fragmentHeader = 8
-	heldOverhead   = 256 // bytes that a held frame or packet costs beside its own
+	heldOverhead   = 256 // bytes of overhead per held frame or packet
 )
 
-// A Joiner joins the fragments of IP packets. It gives the frames of one sender and receiver in the order in which the
-// first fragment of each came, so that what carries numbers stays in order: a frame waits while fragments of one in
-// front of it are missing. What the joiner holds is bounded in time, packets and bytes. It is for one goroutine.
+// A Joiner reassembles fragmented IP packets. It returns the frames of a sender and receiver in the order of their
+// first fragments, so that sequence numbers stay in order. A frame waits while an earlier packet is incomplete. The
+// state of a joiner is limited in time, packets and bytes. It must be used by one goroutine only.
 type Joiner struct {
 	wait    time.Duration
 	packets map[fragmentKey]*assembly
-	order   []*assembly // by their first fragments; the finished ones are removed when they come to the front
+	order   []*assembly // by arrival of their first fragments; finished ones are removed at the front
 	queues  map[ends][]held
 	held    int // bytes
 	counts  JoinCounts
 	out     []Joined
 
-	fragment fragment // the last one
+	fragment fragment // the last fragment
 }
 
-// JoinCounts are of frames that were fragments.
+// JoinCounts counts frames that were fragments.
 type JoinCounts struct {
-	Fragments int64 // all
-	Packets   int64 // that were joined
-	// Unjoined are the fragments of packets that could not be joined, and Incomplete those packets: fragments are missing,
-	// overlap with other bytes, or are longer than a packet can be.
+	Fragments int64 // all fragments
+	Packets   int64 // packets that were reassembled
+	// Unjoined counts the fragments of packets that could not be reassembled, and Incomplete these packets. Fragments
+	// are missing, overlap with different bytes, or exceed the maximum length of a packet.
 	Unjoined, Incomplete int64
 }
 
-// Joined is a frame, or a packet that was joined from fragments, as a frame.
+// Joined is a frame, or a reassembled packet as a frame.
 type Joined struct {
 	Frame []byte
-	At    time.Time // of the frame, or of its last fragment
-	// Incomplete: only the beginning of the packet came. The lengths in its headers are those of this beginning.
+	At    time.Time // time of the frame, or of the packet's last fragment
+	// Incomplete means that only the beginning of the packet arrived. The lengths in its headers are those of this
+	// beginning.
 	Incomplete bool
 }
 
-// ends are a sender and a receiver.
+// ends holds a sender and a receiver.
 type ends struct{ from, to netip.Addr }
 
-// A fragmentKey is common to the fragments of a packet.
+// A fragmentKey is equal for all fragments of a packet.
 type fragmentKey struct {
 	ends
-	protocol uint8 // 0 of IPv6
+	protocol uint8 // zero for IPv6
 	id       uint32
 }
 
-// An assembly is a packet of which fragments have come.
+// An assembly is a packet that is being reassembled.
 type assembly struct {
 	key       fragmentKey
-	first, at time.Time // of the fragments
-	head      []byte    // the frame up to the fragmentable part, of the fragment at 0; nil: it has not come
-	network   int       // where the IP header stands in head
-	body      []byte    // the fragmentable part so far
-	have      []uint64  // bits for its units
-	got       int       // bytes
-	end       int       // length of body; -1: not known
+	first, at time.Time // times of the first and the last fragment
+	head      []byte    // frame of the fragment at offset 0 up to its fragmentable part; nil before it arrived
+	network   int       // offset of the IP header in head
+	body      []byte    // fragmentable part so far
+	have      []uint64  // bit set of received units
+	got       int       // number of received bytes
+	end       int       // length of body, or -1 if unknown
 	size      int       // bytes of head, body and have
 	fragments int64
-	bad       bool // it cannot be joined
+	bad       bool // it cannot be reassembled
 	done      bool
-	result    []byte // nil: nothing
+	result    []byte // nil if there is no result
 }
 
-// held is a frame that waits, or the place of a packet that is joined.
+// held is a frame that waits, or the place of a packet in reassembly.
 type held struct {
 	frame  []byte
 	at     time.Time
-	packet *assembly // nil: frame
+	packet *assembly // nil if this is a frame
 }
 
-// NewJoiner returns a joiner that gives a packet up when its first fragment is older than this. Frames without a time
+// NewJoiner returns a joiner that gives up a packet when its first fragment is older than wait. Frames without a time
 // do not age.
 func NewJoiner(wait time.Duration) *Joiner {
 	return &Joiner{wait: wait, packets: map[fragmentKey]*assembly{}, queues: map[ends][]held{}}
 }
 
-// Counts returns the counts so far. Packets of which fragments are missing still are not among the incomplete ones.
+// Counts returns the counters. Packets that still wait for fragments are not counted as incomplete.
 func (j *Joiner) Counts() JoinCounts { return j.counts }
 
-// Add takes a whole frame that was captured at a time, and returns what is complete with it: mostly the frame itself.
-// The result and the frames in it are valid until the next call.
+// Add adds a complete frame with its capture time, and returns all frames that are ready, usually the frame itself. The
+// result and its frames are valid until the next call.
 func (j *Joiner) Add(frame []byte, at time.Time) []Joined {
 	j.out = j.out[:0]
 	if j.age(at); parseFragment(frame, &j.fragment) {
@@ -120,7 +121,7 @@ func (j *Joiner) Add(frame []byte, at time.Time) []Joined {
 	return j.out
 }
 
-// Flush gives up what is incomplete still, and returns what waited.
+// Flush gives up incomplete packets and returns all waiting frames.
 func (j *Joiner) Flush() []Joined {
 	j.out = j.out[:0]
 	for len(j.order) > 0 {
@@ -136,8 +137,7 @@ func (j *Joiner) age(now time.Time) {
 	}
 }
 
-// hold puts a frame or a packet behind what waits of its sender and receiver, and gives up the oldest packets if that
-// is too much.
+// hold queues a frame or a packet for its sender and receiver. It gives up the oldest packets if too much is held.
 func (j *Joiner) hold(pair ends, h held) {
 	j.queues[pair] = append(j.queues[pair], h)
 	j.held += len(h.frame) + heldOverhead
@@ -151,19 +151,20 @@ func (j *Joiner) shrink() {
 	}
 }
 
-// fragment is what an IP header says of one.
+// fragment holds the fields of a fragment's IP header.
 type fragment struct {
 	key     fragmentKey
-	network int    // where the IP header stands
-	head    int    // bytes in front of the fragmentable part, without a fragment header
-	offset  int    // of the data
-	last    bool   // no more follow
-	data    []byte // up to the end of the packet
-	next    int    // IPv6: where the number of the fragment header stands
-	kind    uint8  // IPv6: what follows the fragment header
+	network int    // offset of the IP header
+	head    int    // bytes before the fragmentable part, without a fragment header
+	offset  int    // offset of the data in the packet
+	last    bool   // no more fragments follow
+	data    []byte // data up to the end of the packet
+	next    int    // IPv6 only: offset of the field with the number of the fragment header
+	kind    uint8  // IPv6 only: protocol after the fragment header
 }
 
-// parseFragment reads the IP header of a frame to f; false: it is no fragment, or its packet is not whole.
+// parseFragment parses the IP header of a frame into f. It returns false if the packet is not a fragment or is
+// truncated.
 func parseFragment(frame []byte, f *fragment) bool {
 	at, ok := networkOf(frame)
 	if !ok {
@@ -236,7 +237,7 @@ func endsOf(frame []byte) (ends, bool) {
 	return ends{}, false
 }
 
-// piece puts a fragment to the others of its packet.
+// piece adds a fragment to the assembly of its packet.
 func (j *Joiner) piece(f *fragment, frame []byte, at time.Time) {
 	a := j.packets[f.key]
 	if a == nil {
@@ -245,7 +246,7 @@ func (j *Joiner) piece(f *fragment, frame []byte, at time.Time) {
 		j.order = append(j.order, a)
 		j.hold(f.key.ends, held{packet: a})
 	}
-	if a.done { // given up for want of room
+	if a.done { // given up because of the limits
 		j.counts.Unjoined++
 		return
 	}
@@ -265,7 +266,7 @@ func (j *Joiner) piece(f *fragment, frame []byte, at time.Time) {
 	j.shrink()
 }
 
-// add puts a fragment in its place. Fragments that overlap are refused unless they are equal there (RFC 5722).
+// add copies a fragment into place. Overlapping fragments are refused unless the overlap is equal (RFC 5722).
 func (a *assembly) add(f *fragment, frame []byte) {
 	end := f.offset + len(f.data)
 	if a.bad = a.bad || end > maxIPv4 || !f.sound() || a.beyond(f, end); a.bad {
@@ -301,7 +302,7 @@ func (a *assembly) add(f *fragment, frame []byte) {
 	}
 }
 
-// sound reports whether the length of a fragment is one that it may have.
+// sound reports whether the length of a fragment is valid.
 func (f *fragment) sound() bool {
 	if f.last {
 		return len(f.data) > 0 || f.offset == 0
@@ -309,7 +310,7 @@ func (f *fragment) sound() bool {
 	return len(f.data) > 0 && len(f.data)%fragmentUnit == 0
 }
 
-// beyond reports whether a fragment and what came before it do not agree on where the packet ends.
+// beyond reports whether a fragment contradicts earlier ones about the end of the packet.
 func (a *assembly) beyond(f *fragment, end int) bool {
 	if f.last && (len(a.body) > end || a.end >= 0 && a.end != end) {
 		return true
@@ -317,7 +318,7 @@ func (a *assembly) beyond(f *fragment, end int) bool {
 	return a.end >= 0 && end > a.end
 }
 
-// join makes a frame of the first n bytes of the packet's body; nil: they are more than a packet can have.
+// join returns a frame with the first n bytes of the packet's body, or nil if the packet would be too long.
 func (a *assembly) join(n int) []byte {
 	frame := append(a.head[:len(a.head):len(a.head)], a.body[:n]...)
 	ip := frame[a.network:]
@@ -346,7 +347,8 @@ func (a *assembly) join(n int) []byte {
 	return frame
 }
 
-// beginning makes a frame of what came of the packet up to the first gap, with the lengths that this has; nil: nothing.
+// beginning returns a frame with the received part of the packet up to the first gap, with adjusted lengths. It returns
+// nil if there is none.
 func (a *assembly) beginning() []byte {
 	if a.head == nil || a.bad {
 		return nil
@@ -364,7 +366,7 @@ func (a *assembly) beginning() []byte {
 	return nil
 }
 
-// giveUp ends a packet of which fragments are missing.
+// giveUp ends a packet with missing fragments.
 func (j *Joiner) giveUp(a *assembly) {
 	j.counts.Incomplete++
 	j.counts.Unjoined += a.fragments
@@ -373,7 +375,7 @@ func (j *Joiner) giveUp(a *assembly) {
 	j.finish(a)
 }
 
-// finish releases what waited for a packet.
+// finish releases the frames that waited for a packet.
 func (j *Joiner) finish(a *assembly) {
 	a.done = true
 	j.held += len(a.result) - a.size
@@ -400,7 +402,7 @@ func (j *Joiner) finish(a *assembly) {
 	}
 }
 
-// Text says what could not be joined; "" if everything was.
+// Text describes the fragments that could not be reassembled, or returns "" if there are none.
 func (c JoinCounts) Text() string {
 	if c.Unjoined == 0 {
 		return ""

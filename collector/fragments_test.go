@@ -18,12 +18,12 @@ import (
 // A sentPacket is a UDP datagram in one frame, and in fragments.
 type sentPacket struct {
 	payload []byte
-	number  byte // which sender
+	number  byte // number of the sender
 	whole   []byte
 	pieces  [][]byte
 }
 
-// serialized makes a frame of layers, with their lengths and checksums.
+// serialized returns a frame of layers, with their lengths and checksums.
 func serialized(t testing.TB, all ...gopacket.SerializableLayer) []byte {
 	t.Helper()
 	b := gopacket.NewSerializeBuffer()
@@ -34,7 +34,7 @@ func serialized(t testing.TB, all ...gopacket.SerializableLayer) []byte {
 	return bytes.Clone(b.Bytes())
 }
 
-// somePacket makes a packet of so many bytes, and cuts it at random places.
+// somePacket returns a packet of this size, fragmented at random places.
 func somePacket(t testing.TB, r *rand.Rand, id uint32, size int) (p sentPacket) {
 	p.payload, p.number = make([]byte, size), byte(r.IntN(3))
 	for i := range p.payload {
@@ -96,7 +96,7 @@ func somePacket(t testing.TB, r *rand.Rand, id uint32, size int) (p sentPacket) 
 			if to < len(body) {
 				ip4.Flags = layers.IPv4MoreFragments
 			}
-			p.pieces = append(p.pieces, append(frame(piece), make([]byte, r.IntN(2)*r.IntN(20))...)) // padding
+			p.pieces = append(p.pieces, append(frame(piece), make([]byte, r.IntN(2)*r.IntN(20))...)) // with padding
 			continue
 		}
 		header := binary.BigEndian.AppendUint16([]byte{byte(layers.IPProtocolUDP), 0}, uint16(from))
@@ -109,8 +109,8 @@ func somePacket(t testing.TB, r *rand.Rand, id uint32, size int) (p sentPacket) 
 	return p
 }
 
-// Packets that are cut at any offsets, whose fragments come in any order between others', are joined, in the order in
-// which each began. Those of which fragments are missing are counted, and given as far as they came.
+// Packets that are fragmented at any offsets are reassembled in the order of their begin, even if fragments of several
+// packets arrive interleaved in any order. Incomplete ones are counted, and returned as far as they arrived.
 func TestFragments(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 150}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 36))
@@ -121,7 +121,7 @@ func TestFragments(t *testing.T) {
 		var packets []sentPacket
 		var events []event
 		missing := map[int]bool{} // a packet lacks a fragment
-		front := map[int]int{}    // bytes up to the first one
+		front := map[int]int{}    // bytes before the first missing one
 		var want JoinCounts
 		for i := range 1 + r.IntN(30) {
 			p := somePacket(t, r, uint32(i), r.IntN(3000))
@@ -140,7 +140,7 @@ func TestFragments(t *testing.T) {
 			order := r.Perm(len(p.pieces))
 			for k, piece := range p.pieces {
 				var f fragment
-				if !parseFragment(piece, &f) { // one piece of IPv4
+				if !parseFragment(piece, &f) { // a single piece of IPv4
 					break
 				}
 				if k == gone {
@@ -157,7 +157,7 @@ func TestFragments(t *testing.T) {
 					n++
 				}
 				events = append(events, event{i, p.pieces[k]})
-				if r.IntN(8) == 0 && k != order[len(order)-1] && gone < 0 { // twice
+				if r.IntN(8) == 0 && k != order[len(order)-1] && gone < 0 { // duplicate
 					events = append(events, event{i, p.pieces[k]})
 					n++
 				}
@@ -191,7 +191,7 @@ func TestFragments(t *testing.T) {
 		take(j.Flush())
 
 		if c := j.Counts(); c != want {
-			// A fragment that comes twice, and again when its packet is complete, begins a packet that has no end.
+			// A duplicate fragment that arrives after its packet was completed begins a packet that never ends.
 			extra := c.Incomplete - want.Incomplete
 			if extra < 0 || c.Fragments != want.Fragments || c.Packets != want.Packets || c.Unjoined-want.Unjoined < extra {
 				t.Fatalf("%+v, want %+v", c, want)
@@ -248,7 +248,7 @@ func TestFragments(t *testing.T) {
 	})
 }
 
-// What contradicts itself is no packet, and is counted.
+// Contradictory fragments are no packet, and are counted.
 func TestFragmentsRefused(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 20}, fragmentsRefused)
 }
@@ -256,7 +256,7 @@ func TestFragmentsRefused(t *testing.T) {
 func fragmentsRefused(t *testing.T, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	var p sentPacket
-	for len(p.pieces) < 3 || p.whole[12] != 8 { // of IPv4, without a tag
+	for len(p.pieces) < 3 || p.whole[12] != 8 { // IPv4 without a tag
 		p = somePacket(t, r, 7, 500)
 	}
 	change := func(i int, do func(ip []byte)) [][]byte {
@@ -266,7 +266,7 @@ func fragmentsRefused(t *testing.T, seed uint64) {
 		return all
 	}
 	middle := bytes.Clone(p.pieces[1])
-	middle[14+4*int(middle[14]&15)] ^= 1 // the first byte behind the IP header
+	middle[14+4*int(middle[14]&15)] ^= 1 // the first byte after the IP header
 	for name, frames := range map[string][][]byte{
 		"other bytes in one place":    append([][]byte{p.pieces[0], middle}, p.pieces[1:]...),
 		"two ends":                    append(change(1, func(ip []byte) { ip[6] &^= 0x20 })[1:], p.pieces[0]),
@@ -298,7 +298,7 @@ func fragmentsRefused(t *testing.T, seed uint64) {
 	}
 }
 
-// What waits for a packet of which a fragment is missing waits no longer than it was said, and what is held has bounds.
+// Frames wait for an incomplete packet at most for the configured time, and the state is limited.
 func TestFragmentsBounds(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 1}, fragmentsBounds)
 }
@@ -338,7 +338,7 @@ func fragmentsBounds(t *testing.T, seed uint64) {
 	}
 }
 
-// Whatever comes, nothing is kept behind the end.
+// After the end nothing is kept, for any input.
 func FuzzFragments(f *testing.F) {
 	r := rand.New(rand.NewPCG(3, 3))
 	for i := range uint32(4) {

@@ -10,15 +10,15 @@ import (
 	"tamtam/tam/ifa"
 )
 
-// NewIFA returns a collector as [NewTailStamp] does, of what packets of Inband Flow Analyzer say: each hop counts as
-// the record that a switch would have stamped.
+// NewIFA returns a collector like [NewTailStamp], but for packets of Inband Flow Analyzer. Each hop counts as a
+// tail-stamp record.
 func NewIFA(paths int, memory int64, exact bool) *TailStamp {
 	c := NewTailStamp(paths, memory, exact)
 	c.read, c.reports = analysed, true
 	return c
 }
 
-// new returns the collector that options ask for.
+// new returns the collector for these options.
 func (o *DecodeOptions) new() *TailStamp {
 	if o.IFA {
 		return NewIFA(o.Paths, o.Memory, o.Exact)
@@ -26,7 +26,7 @@ func (o *DecodeOptions) new() *TailStamp {
 	return NewTailStamp(o.Paths, o.Memory, o.Exact)
 }
 
-// unwrap takes frames out of what carries them to a collector.
+// unwrap returns the frame inside a mirror copy or report.
 func (o *DecodeOptions) unwrap(frame []byte) ([]byte, bool) {
 	inner, ok := Mirrored(frame)
 	if !ok && o.IFA {
@@ -35,8 +35,8 @@ func (o *DecodeOptions) unwrap(frame []byte) ([]byte, bool) {
 	return inner, ok
 }
 
-// describe adds the flow of a frame with records, the hops of IFA that they were read from, oldest first, and how many
-// bytes were skipped.
+// describe sets the flow of a frame with records. It also sets the IFA hops of the records, oldest first, or the number
+// of skipped bytes.
 func (o *DecodeOptions) describe(f *StampedFrame, frame []byte) {
 	if o.IFA {
 		_, f.hops, frame = analysed(frame, time.Time{})
@@ -51,8 +51,8 @@ func stamps(frame []byte, _ time.Time) (tailstamp.Tail, []ifa.Hop, []byte) {
 	return tailstamp.ReadTail(frame), nil, frame
 }
 
-// Reported returns the frame in a report of a terminator of tamtam's, which is one record of IPFIX in the layout of
-// [dropreport.IFA]: its template has one number and one form, so that no template is waited for.
+// Reported returns the frame in a report of a tamtam terminator. Such a report is one IPFIX record in the layout of
+// [dropreport.IFA]. Its template has a fixed number and form, so the collector need not wait for it.
 func Reported(frame []byte) ([]byte, bool) {
 	u, ok := ParseUDP(frame)
 	b := u.Payload
@@ -77,8 +77,8 @@ func Reported(frame []byte) ([]byte, bool) {
 	return section, true
 }
 
-// analysed reads the hops of a frame that was captured at a time, also as records, oldest first, and returns the frame
-// without IFA; without hops it is none of IFA.
+// analysed reads the hops of a frame with this capture time. It returns them as records and as hops, oldest first, and
+// the frame without IFA. A frame without IFA has no hops.
 func analysed(frame []byte, captured time.Time) (tailstamp.Tail, []ifa.Hop, []byte) {
 	l3, ok := networkOf(frame)
 	if !ok {
@@ -99,7 +99,7 @@ func analysed(frame []byte, captured time.Time) (tailstamp.Tail, []ifa.Hop, []by
 	return tailstamp.Tail{Records: records}, hops, append(plain[:l3], p.Strip(plain[l3:])...)
 }
 
-// recordOf is a hop as a record. Of a layout that is not known nobody says how far its times may be trusted.
+// recordOf returns a hop as a record. The times of an unknown layout count as unsynchronised.
 func recordOf(h *ifa.Hop, captured time.Time) tailstamp.Record {
 	r := tailstamp.Record{SwitchID: h.Device, InPort: h.InPort, OutPort: h.OutPort, Flags: tailstamp.Flags(h.Trust)}
 	if h.LNS != ifa.LNS {
@@ -119,7 +119,7 @@ func recordOf(h *ifa.Hop, captured time.Time) tailstamp.Record {
 	return r
 }
 
-// networkOf is where the IP header of a frame begins; false: it has none.
+// networkOf returns the offset of a frame's IP header. It returns false if there is none.
 func networkOf(frame []byte) (int, bool) {
 	for at, tags := 12, 0; len(frame) >= at+2 && tags <= tailstamp.MaxTags; at, tags = at+4, tags+1 {
 		switch binary.BigEndian.Uint16(frame[at:]) {

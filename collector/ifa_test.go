@@ -10,8 +10,8 @@ import (
 	"tamtam/tam/ifa"
 )
 
-// A packet with IFA is of the flow that it is of without, also where a capture has only the ports of it, and its
-// tail-stamp records are of that flow.
+// A packet with IFA has the same flow as without it, even if a capture includes only its ports. Its tail-stamp records
+// belong to that flow.
 func TestFlowThroughIFA(t *testing.T) {
 	for _, plain := range [][]byte{web, cat(macs, ipv6(17, tcp)), video} {
 		want, _ := ParseFlow(plain)
@@ -23,7 +23,7 @@ func TestFlowThroughIFA(t *testing.T) {
 		if want.Protocol == protocolTCP {
 			size = 20
 		}
-		with := cat(plain, make([]byte, 20)) // room for the transport header
+		with := cat(plain, make([]byte, 20)) // space for the transport header
 		length := len(with) - l3
 		if at == 20 {
 			with[l3+2], with[l3+3] = byte(length>>8), byte(length)
@@ -48,7 +48,7 @@ func TestFlowThroughIFA(t *testing.T) {
 	}
 }
 
-// Two switches stamp a packet and add their hops of IFA: both collectors say the same of its flow and path.
+// Two switches stamp a packet and add IFA hops. Both collectors report the same flow and path.
 func TestIFAAndStampsSayTheSame(t *testing.T) {
 	at := time.Unix(1_700_000_000, 500).UTC()
 	plain := append([]byte{2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0}, []byte{
@@ -100,8 +100,7 @@ func TestIFAAndStampsSayTheSame(t *testing.T) {
 	}
 }
 
-// The report says which queues hops name, and what was in them where the layout tells; of no stamp does it say
-// anything.
+// The report names the queues of hops, and their depths if the layout contains them. Stamps contain neither.
 func TestIFAQueues(t *testing.T) {
 	plain := append([]byte{2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0}, []byte{
 		0x45, 0, 0, 28, 0, 0, 0, 0, 63, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 3, 232, 7, 208, 0, 8, 0, 0}...)
@@ -145,7 +144,7 @@ func TestIFAQueues(t *testing.T) {
 	}
 }
 
-// A hop in a layout that nobody knows is not vouched for.
+// The times of a hop in an unknown layout are not trusted.
 func TestOtherLayout(t *testing.T) {
 	r := recordOf(&ifa.Hop{LNS: 1, Residence: ifa.Longest}, time.Unix(1_700_000_000, 0))
 	if r.Flags != tailstamp.Unsynchronised|tailstamp.NoEgress || !r.Egress.IsZero() {
@@ -153,7 +152,8 @@ func TestOtherLayout(t *testing.T) {
 	}
 }
 
-// A report, or what claims to be one, gives a part of the datagram or nothing; hops found in it are those of the frame.
+// A report, or a datagram that resembles one, gives a part of the datagram or nothing. Hops found in it are those of
+// the frame.
 func FuzzReported(f *testing.F) {
 	set := append([]byte{0xff, 0, 0, 0}, make([]byte, 8)...)
 	set = append(set, 64, 0, 0, 0, 1, 0, 0, 0, 3, 0, 4, 0xff, 0, 4, 1, 2, 3, 4)

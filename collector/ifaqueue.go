@@ -9,15 +9,15 @@ import (
 	"tamtam/tam/ifa"
 )
 
-// queueSeen is what hops of IFA of one switch say of its queues: little, however many frames and queues there are.
+// queueSeen summarises the queues in a switch's IFA hops, in constant memory.
 type queueSeen struct {
-	queues     uint64 // a bit for each
-	frames     int64  // whose hop tells what was in the queue
+	queues     uint64 // a bit per queue
+	frames     int64  // frames whose hop contains the queue depth
 	least, max uint32
-	sum        float64 // of 2^32 bytes each: exact below 2^53
+	sum        float64 // sum of the depths in bytes; exact below 2^53
 }
 
-// known returns what was in the queue; only the layout of [ifa.LNS] tells.
+// known returns the queue depth in bytes. It returns false for layouts other than [ifa.LNS], which do not contain it.
 func known(h *ifa.Hop) (bytes uint32, ok bool) { return h.QueueBytes, h.LNS == ifa.LNS }
 
 func (q *queueSeen) add(h *ifa.Hop) {
@@ -34,9 +34,9 @@ func (q *queueSeen) add(h *ifa.Hop) {
 	q.frames++
 }
 
-// QueueReport is how many bytes were in a queue as frames came to it.
+// QueueReport summarises the bytes in a queue when frames arrived.
 type QueueReport struct {
-	Frames int64  `json:"frames"` // that tell it
+	Frames int64  `json:"frames"` // frames with a known depth
 	Min    uint32 `json:"min"`
 	Avg    uint32 `json:"avg"`
 	Max    uint32 `json:"max"`
@@ -52,7 +52,7 @@ func (q *queueSeen) report() (queues []int, depth *QueueReport) {
 	return queues, depth
 }
 
-// queueText is what a hop says of its queues; "": nothing.
+// queueText describes a hop's queues, or returns "" if none is known.
 func (h *HopReport) queueText(frames int64) string {
 	if len(h.Queues) == 0 {
 		return ""

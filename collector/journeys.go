@@ -1,11 +1,15 @@
 package collector
 
 import (
+	"bufio"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,16 +25,17 @@ type Journeys struct {
 	most   int
 
 	all []journey.Record
-	// What could not be used, by why.
+	// left counts the records that could not be used, by reason.
 	left    map[string]int64
-	unknown map[uint32]bool // switch ids that are named there
+	unknown map[uint32]bool // switch ids that are named in left
 }
 
-// DefaultJourneyRecords is how many records Journeys keeps at most, unless told otherwise.
+// DefaultJourneyRecords is the default maximum number of records in a Journeys.
 const DefaultJourneyRecords = 1_000_000
 
-// NewJourneys takes the plans by which records are read, the names of switches by their switch ids, a text that the
-// flows of interest contain ("": all), and how many records to keep at most (0: [DefaultJourneyRecords]).
+// NewJourneys returns a Journeys. It takes the plans of the records and the names of switches by switch id. flow is a
+// text that the flows must contain, where "" means all. most is the maximum number of records, where zero means
+// [DefaultJourneyRecords].
 func NewJourneys(plans []*record.Plan, switches map[uint32]string, flow string, most int) (*Journeys, error) {
 	reader, err := NewJourneyReader(plans, switches)
 	return &Journeys{
@@ -39,7 +44,7 @@ func NewJourneys(plans []*record.Plan, switches map[uint32]string, flow string, 
 	}, err
 }
 
-// Read takes the records of a capture. One that is damaged is taken up to the damage, and the error says where that is.
+// Read adds the records of a capture. A damaged capture is read up to the damage, and the error contains its position.
 func (j *Journeys) Read(ctx context.Context, path string) error {
 	in, err := capture.Open(path)
 	if err != nil {
@@ -91,7 +96,7 @@ func (j *Journeys) add(p RecordedPacket) {
 	j.all = append(j.all, j.reader.Record(&c))
 }
 
-// unusable says why a record is left out; "": it is not.
+// unusable returns the reason why a record is left out, or "" if it is usable.
 func (j *Journeys) unusable(c *RecordCopy, whole bool) string {
 	switch {
 	case j.reader.Name(c.Switch) == "":
@@ -106,13 +111,13 @@ func (j *Journeys) unusable(c *RecordCopy, whole bool) string {
 	return ""
 }
 
-// latestSecond since 1970 is in the year 2242: nanoseconds are counted a little longer than that.
+// latestSecond is in the year 2242. Nanoseconds since 1970 overflow slightly later.
 const latestSecond = 1 << 33
 
-// maxUnnamed is how many switch ids that nobody knows are named.
+// maxUnnamed is the maximum number of unknown switch ids that are named.
 const maxUnnamed = 16
 
-// unnamed is why records of a switch id are left out.
+// unnamed returns the reason for leaving out records of an unknown switch id.
 func (j *Journeys) unnamed(id uint32) string {
 	if len(j.unknown) < maxUnnamed {
 		j.unknown[id] = true
@@ -123,12 +128,12 @@ func (j *Journeys) unnamed(id uint32) string {
 	return "records of still other switch ids, which the topology does not have"
 }
 
-// sinceEpoch is a time of day since 1970.
+// sinceEpoch returns a time of day since 1970.
 func sinceEpoch(t record.Time) time.Duration {
 	return time.Duration(t.Seconds)*time.Second + time.Duration(t.Nanoseconds)
 }
 
-// ttlOf is the TTL or hop limit of a frame; -1 if it is not IP.
+// ttlOf returns the TTL or hop limit of a frame, or -1 if it is not IP.
 func ttlOf(frame []byte) int {
 	at, ok := networkOf(frame)
 	switch {
@@ -140,10 +145,50 @@ func ttlOf(frame []byte) int {
 	return -1
 }
 
-// Join are the journeys of all records, by the wiring of the network.
+// Join returns the journeys of all records, by the wiring of the network.
 func (j *Journeys) Join(w journey.Wiring, o journey.Options) []journey.Journey {
 	return journey.Join(j.all, w, o)
 }
 
-// Left says what was left out, and why.
-func (j *Journeys) Left() map[string]int64 { return j.left }
+// Print joins the records and prints the number of packets of each path. It also prints each packet if packets or
+// asJSON is set.
+func (j *Journeys) Print(w io.Writer, wiring journey.Wiring, o journey.Options, packets, asJSON bool) error {
+	all, out := j.Join(wiring, o), bufio.NewWriter(w)
+	if packets || asJSON {
+		enc := json.NewEncoder(out)
+		for _, one := range all {
+			var err error
+			if asJSON {
+				err = enc.Encode(one)
+			} else {
+				err = one.Write(out)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	if asJSON {
+		least, most := journey.Packets(all)
+		err := json.NewEncoder(out).Encode(struct {
+			Least int              `json:"packets_least"`
+			Most  int              `json:"packets_most"`
+			Ways  []journey.Count  `json:"ways"`
+			Left  map[string]int64 `json:"left_out,omitempty"`
+		}{least, most, journey.Ways(all), j.left})
+		return errors.Join(err, out.Flush())
+	}
+	if least, most := journey.Packets(all); least == most {
+		fmt.Fprintf(out, "%d packets\n", most)
+	} else {
+		fmt.Fprintf(out, "%d to %d packets: ways that do not begin at a host may go on with others, for want of a record or "+
+			"a wire, or because packets are alike\n", least, most)
+	}
+	for _, w := range journey.Ways(all) {
+		fmt.Fprintf(out, "%8d  %s\n", w.Packets, w.Way)
+	}
+	for _, why := range slices.Sorted(maps.Keys(j.left)) {
+		fmt.Fprintf(out, "%8d left out: %s\n", j.left[why], why)
+	}
+	return out.Flush()
+}

@@ -9,8 +9,8 @@ import (
 	"tamtam/tam/record"
 )
 
-// Records that cannot be joined are counted by why, whatever times and switch ids they claim, and only so many ids are
-// named.
+// Records that cannot be joined are counted by reason, for any times and switch ids. The number of named ids is
+// limited.
 func TestJourneysLeft(t *testing.T) {
 	frame, err := hex.DecodeString("020000000002020000000001" + "0800" + "4500002000010000401100000a0000010a000002" +
 		"03e80009000c0000" + "01020304")
@@ -45,12 +45,12 @@ func TestJourneysLeft(t *testing.T) {
 		"records with too little of the frame: `truncate` of the session is to be more": 1,
 		"records beyond the first 2": 1,
 	}
-	if len(j.Left()) != len(want)+maxUnnamed {
-		t.Errorf("%v", j.Left())
+	if len(j.left) != len(want)+maxUnnamed {
+		t.Errorf("%v", j.left)
 	}
 	for why, n := range want {
-		if j.Left()[why] != n {
-			t.Errorf("%s: %d, want %d", why, j.Left()[why], n)
+		if j.left[why] != n {
+			t.Errorf("%s: %d, want %d", why, j.left[why], n)
 		}
 	}
 	all := j.Join(journey.Wiring{}, journey.Options{})

@@ -10,8 +10,7 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// Stamps are read from the copies that a mirror session sends as ERSPAN, of each type; one that was cut on the way says
-// so.
+// Stamps are read from ERSPAN copies of each type. A truncated copy is reported as cut.
 func TestStampsInERSPAN(t *testing.T) {
 	frame := stamped(web, hop(1, 0, 4, 100, 600, 0), hop(2, 8, 12, 1600, 2000, 0))
 	records := NewTailStamp(0, 0, false).Add(frame, time.Unix(1000, 0), len(frame))
@@ -41,7 +40,7 @@ func TestStampsInERSPAN(t *testing.T) {
 	}
 }
 
-// A copy is found behind GRE of any type that does not say that something else follows, and behind no other.
+// A copy is found behind GRE of any type that is not assigned to another payload, and of no other type.
 func TestCopiesOfAnyGREType(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 94_000_000, Count: 2}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 31))

@@ -9,21 +9,20 @@ import (
 	"tamtam/tam/recordplan"
 )
 
-// A RecordedPacket is a mirrored frame with a record of table recording at its end.
+// A RecordedPacket is a mirrored frame with a table record at its end.
 type RecordedPacket struct {
 	record.Record
-	// Exporter is the source of the tunnel.
+	// Exporter is the source address of the tunnel.
 	Exporter netip.Addr
 	// Encapsulation is "udp" or "erspan".
 	Encapsulation string
-	// Frame is what the mirror session kept of the recorded frame. It shares memory
-	// with the mirrored one.
+	// Frame is the part of the recorded frame that the mirror session kept. It shares memory with the mirrored frame.
 	Frame []byte
 }
 
-// FindRecord looks for a record at the end of what a mirrored frame carries: in UDP to any port, or
-// in GRE as ERSPAN of type I, II or III, over IPv4 or IPv6 behind any VLAN tags. Frame is without
-// FCS; padding behind the IP packet is ignored.
+// FindRecord looks for a record at the end of a mirrored frame's payload. The tunnel is UDP to any port, or GRE as
+// ERSPAN of type I, II or III, over IPv4 or IPv6 after any VLAN tags. The frame is without FCS. Padding after the IP
+// packet is ignored.
 func FindRecord(frame []byte) (RecordedPacket, bool) {
 	d, ok := parseDatagram(frame)
 	if !ok {
@@ -41,7 +40,7 @@ func FindRecord(frame []byte) (RecordedPacket, bool) {
 	return p.read(payload)
 }
 
-// read splits the record off what a tunnel carries.
+// read splits the record off the payload of a tunnel.
 func (p RecordedPacket) read(payload []byte) (RecordedPacket, bool) {
 	r, frame, err := record.Decode(payload)
 	if err != nil {
@@ -51,8 +50,8 @@ func (p RecordedPacket) read(payload []byte) (RecordedPacket, bool) {
 	return p, true
 }
 
-// Latency is how long the packet was in the switch: from its arrival until the record
-// was taken. It is false if the times cannot be compared.
+// Latency returns the time from the packet's arrival in the switch until the record was made. It returns false if the
+// times cannot be compared.
 func (p *RecordedPacket) Latency() (time.Duration, bool) {
 	const most = 1 << 32 // seconds
 	in, at := p.In, p.At
@@ -64,26 +63,26 @@ func (p *RecordedPacket) Latency() (time.Duration, bool) {
 	return time.Duration(seconds*1e9 + int64(at.Nanoseconds) - int64(in.Nanoseconds)), true
 }
 
-// Flow is the five-tuple of the recorded packet. It is false for what is not IP, or is
-// cut before the addresses.
+// Flow returns the five-tuple of the recorded packet. It returns false if the packet is not IP, or is truncated before
+// the addresses.
 func (p *RecordedPacket) Flow() (Flow, bool) { return ParseFlow(p.Frame) }
 
-// A DecodedPacket is a recorded packet with what its record says.
+// A DecodedPacket is a recorded packet with its decoded record.
 type DecodedPacket struct {
 	RecordedPacket
 	Answer recordplan.Answer
-	// New: the first with this path, or set of paths, but for those of [Records.Know].
+	// New means that this is the first packet with this path, or set of paths, apart from those of [Records.Know].
 	New bool
-	// Found are the identities of entries that the packet hit, and of its queue; nil: its session asked for none, or
-	// they are not as they ought to be.
+	// Found holds the identities of entries that the packet hit, and of its queue. Nil means that its session did not
+	// record them, or that they are invalid.
 	Found []record.Identity
 	told  recordplan.Told
-	names map[string]string // of labels that are not names
-	trap  string            // that took it, or wanted the CPU to have it; "": none, or it is not known
+	names map[string]string // names of ACL labels
+	trap  string            // trap of the packet, or "" if there is none or it is unknown
 }
 
-// Fate says what became of the packet: the port that it left at, "CPU", or "dropped: REASON"; the latter with the trap
-// that it was for in parentheses, if the record has one.
+// Fate returns the packet's fate: its egress port, "CPU", or "dropped: REASON". "CPU" and the reason are followed by
+// the trap in parentheses, if the record has one.
 func (p *DecodedPacket) Fate() string {
 	switch {
 	case p.Why != 0:
@@ -96,7 +95,7 @@ func (p *DecodedPacket) Fate() string {
 	return portName(p.OutPort, "CPU")
 }
 
-// reason is why the packet was dropped.
+// reason returns the reason why the packet was dropped.
 func (p *DecodedPacket) reason() string { return p.told.End + inParentheses(p.trap) }
 
 func inParentheses(s string) string {
@@ -106,7 +105,7 @@ func inParentheses(s string) string {
 	return " (" + s + ")"
 }
 
-// Path writes the path, or how many there may be and the likeliest.
+// Path returns the path, or the number of possible paths and the likeliest one.
 func (p *DecodedPacket) Path() string { return pathText(&p.Answer) }
 
 func pathText(a *recordplan.Answer) string {

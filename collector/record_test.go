@@ -16,9 +16,9 @@ import (
 	"tamtam/tam/record"
 )
 
-// recordPlan is of a small switch: every packet runs port, and ends there if it may
-// not enter; some run acl, which may end them where they hit; the others run fdb. Bits
-// from the lowest: acl ran, acl hit, fdb ran, fdb hit.
+// recordPlan returns the plan of a small switch. Every packet runs port, and ends there if it may not enter. Some
+// packets run acl, which may end them on a hit. The others run fdb. The bits from the lowest are: acl ran, acl hit, fdb
+// ran, fdb hit.
 func recordPlan() *record.Plan {
 	bit := func(i int) *int { return &i }
 	g := &record.Graph{Program: "small", Pipeline: "switch", Init: "port", Reasons: []string{"none", "barred", "acl"},
@@ -42,7 +42,7 @@ const (
 	fdbMiss, fdbHit = 0b0100, 0b1100
 )
 
-// recorded is a frame with its record, as the payload of a tunnel.
+// recorded returns a frame with its record, as the payload of a tunnel.
 func recorded(p *record.Plan, bits byte, out uint16, why uint8, ns uint32) []byte {
 	r := record.Record{Bits: []byte{bits}, Switch: 7, Plan: p.ID, In: record.Time{Seconds: 1000, Nanoseconds: 5},
 		At:     record.Time{Seconds: 1000, Nanoseconds: 5 + ns},
@@ -61,7 +61,7 @@ func inGRE(flags, protocol uint16, headers int, payload []byte) []byte {
 	return cat(b, make([]byte, headers), payload)
 }
 
-// Where a record may be, and where none is.
+// FindRecord finds records in all supported places, and nowhere else.
 func TestFindRecord(t *testing.T) {
 	p := recordPlan()
 	payload := recorded(p, aclHit, record.NoPort, 2, 40)
@@ -116,13 +116,13 @@ func TestFindRecord(t *testing.T) {
 		if said != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, said, tt.want)
 		}
-		for n := range tt.frame { // nothing is read that is not there
+		for n := range tt.frame { // no read beyond the end
 			FindRecord(tt.frame[:n])
 		}
 	}
 }
 
-// smallRun is a capture of the small switch.
+// smallRun returns a capture of the small switch.
 func smallRun(p *record.Plan) [][]byte {
 	var frames [][]byte
 	add := func(n int, bits byte, out uint16, why uint8, ns uint32) {
@@ -165,7 +165,7 @@ func decoded(t *testing.T, frames [][]byte, opts RecordOptions) string {
 	return out.String()
 }
 
-// wantParts looks for texts one behind the other.
+// wantParts looks for texts in sequence.
 func wantParts(t *testing.T, text string, parts ...string) {
 	t.Helper()
 	rest := text
@@ -211,7 +211,7 @@ func TestDecodeRecords(t *testing.T) {
 	}
 }
 
-// What a packet hit is told with it and with its drop, rules by the names that their labels stand for.
+// The identities of a packet are shown with the packet and with its drop. Rules have the names of their labels.
 func TestIdentitiesAreTold(t *testing.T) {
 	p := recordPlan()
 	var known record.Identities
@@ -238,7 +238,7 @@ func TestIdentitiesAreTold(t *testing.T) {
 	}
 }
 
-// A table that the chip leaves out makes records that no path has, and is found by them.
+// A table that the chip skips causes records without a path, and is identified by them.
 func TestSkippedTableIsFound(t *testing.T) {
 	p := recordPlan()
 	var frames [][]byte
@@ -252,7 +252,7 @@ func TestSkippedTableIsFound(t *testing.T) {
 		"suspicions:\n  fdb is skipped: explains 20 impossible records\n")
 }
 
-// That no packet runs a table is suspicious only where packets were counted there.
+// A table that no packet runs is suspicious only if the probabilities were measured.
 func TestMissingTableIsSuspectedByMeasuredProbabilities(t *testing.T) {
 	for from, want := range map[string]string{"": "", "uniform": "", "seed 1": "",
 		"counted": "acl is skipped, or the traffic is not what the switch counted for the plan: no packet ran it, about 13 " +
@@ -276,7 +276,7 @@ func TestMissingTableIsSuspectedByMeasuredProbabilities(t *testing.T) {
 	}
 }
 
-// What is new, gone and changed between two captures.
+// New, gone and changed paths between two captures are reported.
 func TestCompareRecords(t *testing.T) {
 	p := recordPlan()
 	before := smallRun(p)
@@ -288,7 +288,7 @@ func TestCompareRecords(t *testing.T) {
 	wantParts(t, decoded(t, after, opts), "compared with ",
 		"new path: 33.33 % of packets, was 0.00 %\n    port hit > acl hit > fdb hit\n",
 		"gone: 0.00 % of packets, was 20.00 %\n    port hit > acl miss > fdb hit\n")
-	var barred [][]byte // packets that end at the port say nothing of what is behind it
+	var barred [][]byte // packets that end at the port are no evidence about later tables
 	for range 40 {
 		barred = append(barred, before[len(before)-1])
 	}
@@ -302,8 +302,8 @@ func TestCompareRecords(t *testing.T) {
 		"no difference to ")
 }
 
-// missingRun is a capture of packets of the small switch to a server: so many that run acl, and
-// so many that go past it. Half of all end before they come to it.
+// missingRun returns a capture of packets of the small switch to a server. acl of them run acl, and past of them go
+// past it. Half of all packets end before it.
 func missingRun(p *record.Plan, server byte, acl, past int) (frames [][]byte) {
 	add := func(n int, bits byte, out uint16, why uint8) {
 		r := record.Record{Bits: []byte{bits}, Plan: p.ID, InPort: 1, OutPort: out, OutLane: out, Why: why}
@@ -319,8 +319,8 @@ func missingRun(p *record.Plan, server byte, acl, past int) (frames [][]byte) {
 	return frames
 }
 
-// A table that packets ran before is suspected if packets of the same kind do not any more, and
-// if that is no chance. Where only the traffic changed it is not.
+// A table that ran before is suspected if packets of the same kinds no longer run it, and if chance cannot explain
+// that. It is not suspected if only the traffic changed.
 func TestMissingTableIsSuspectedByAnotherCapture(t *testing.T) {
 	p := recordPlan()
 	for _, tt := range []struct {
@@ -349,12 +349,12 @@ func TestMissingTableIsSuspectedByAnotherCapture(t *testing.T) {
 	}
 }
 
-// endingPlan is the plan of the small switch that says how packets end.
+// endingPlan returns the plan of the small switch with the ends of packets.
 func endingPlan() *record.Plan {
 	p := recordPlan()
 	p.Graph.Nodes = append(p.Graph.Nodes, record.Node{ID: "egress_acl", Kind: record.Table})
 	p.Graph.Reasons = append(p.Graph.Reasons, "egress-acl")
-	p.Graph.Edges = p.Graph.Edges[:7] // what fdb finds goes to the egress ACL, or past it
+	p.Graph.Edges = p.Graph.Edges[:7] // packets from fdb go to the egress ACL, or past it
 	p.Graph.Edges = append(p.Graph.Edges, record.Edge{From: "fdb", To: "egress_acl", Label: "filtered"},
 		record.Edge{From: "fdb", To: record.Exit, Label: "sent"},
 		record.Edge{From: "egress_acl", To: record.Exit, Label: record.Hit},
@@ -370,8 +370,7 @@ func endingPlan() *record.Plan {
 	return p
 }
 
-// How a packet ended cuts the paths that cannot end so; a record that no path has which ends so
-// is said to be impossible.
+// The end of a packet excludes the paths that cannot have it. A record without a remaining path is impossible.
 func TestRecordsSayHowPacketsEnded(t *testing.T) {
 	p := endingPlan()
 	for _, tt := range []struct {
@@ -441,7 +440,7 @@ func TestReadPlan(t *testing.T) {
 	}
 }
 
-// Whatever comes, nothing panics, what is found is in the frame, and the books balance.
+// For any input there is no panic, results are within the frame, and the counters add up.
 func FuzzFindRecord(f *testing.F) {
 	p := recordPlan()
 	payload := recorded(p, aclHit, 4, 0, 1)

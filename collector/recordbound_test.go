@@ -9,8 +9,8 @@ import (
 	"tamtam/tam/recordplan"
 )
 
-// Records that claim to come in and leave at any port: so many ports are told apart as there is room for, and the
-// others are counted and said to be missing.
+// Records claim any ingress and egress ports. Ports are distinguished up to the limit. The others are counted and
+// reported as missing.
 func TestPortsAreBounded(t *testing.T) {
 	p := recordPlan()
 	c, err := NewRecords(p)
@@ -54,7 +54,7 @@ func TestPortsAreBounded(t *testing.T) {
 		"packets not told apart (--ports) to Ethernet0 (1), ", "packets not told apart (--ports)\n")
 }
 
-// Latencies of records share a budget as those of tail stamps do.
+// Latencies of records share a budget, like those of tail-stamps.
 func TestRecordedLatenciesShareABudget(t *testing.T) {
 	p := recordPlan()
 	text := decoded(t, smallRun(p), RecordOptions{Plans: []*record.Plan{p}, Memory: 300})
@@ -63,7 +63,7 @@ func TestRecordedLatenciesShareABudget(t *testing.T) {
 		unrankedNote)
 }
 
-// Packets of more kinds and of more plans than there is room for are counted as such.
+// Packets of kinds and plans beyond the limits are counted as such.
 func TestKindsAndPlansBeyondTheBoundAreCounted(t *testing.T) {
 	p := recordPlan()
 	c, err := NewRecords(p)

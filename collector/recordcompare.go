@@ -9,21 +9,21 @@ import (
 	"tamtam/tam/recordplan"
 )
 
-// RecordDifference is how the records of one capture differ from those of another: of the same
-// switch earlier, say, or with another configuration.
+// RecordDifference is the difference between the records of two captures, for example of the same switch earlier or
+// with another configuration.
 type RecordDifference struct {
 	With string `json:"with"` // the other capture
-	// New are paths that the other lacks, Gone those that only it has, Changed those of both whose
-	// share differs by more than chance explains: the largest difference first.
+	// New lists the paths that the other capture lacks, and Gone those that only it has. Changed lists common paths
+	// whose shares differ significantly. The largest difference is first.
 	New     []PathDifference  `json:"new"`
 	Gone    []PathDifference  `json:"gone"`
 	Changed []PathDifference  `json:"changed"`
-	Tables  []TableDifference `json:"tables"` // that ran, or hit, in only one of the two
-	// Suspicions are tables that are not run any more though many packets did before.
+	Tables  []TableDifference `json:"tables"` // tables that ran, or hit, in only one of the two
+	// Suspicions lists tables that no longer run although many packets ran them before.
 	Suspicions []recordplan.Suspicion `json:"suspicions,omitempty"`
 }
 
-// PathDifference is a path, or a set of possible paths, of two captures.
+// PathDifference is a path, or a set of possible paths, in two captures.
 type PathDifference struct {
 	Path         string  `json:"path"`
 	Paths        string  `json:"paths"`
@@ -36,8 +36,7 @@ type PathDifference struct {
 	OtherMeanNs  int64   `json:"other_mean_ns"`
 }
 
-// TableDifference is a table of two captures: what share of their packets ran it, and hit, as far
-// as records say.
+// TableDifference is a table in two captures: the shares of packets that ran it and that hit, as far as records show.
 type TableDifference struct {
 	Table    string  `json:"table"`
 	Ran      float64 `json:"ran"`
@@ -46,8 +45,7 @@ type TableDifference struct {
 	OtherHit float64 `json:"other_hit"`
 }
 
-// Compare returns how a report differs from another one. Plans may differ: tables are matched by
-// name.
+// Compare returns the difference between two reports. Plans may differ: tables are matched by name.
 func (r *RecordReport) Compare(with *RecordReport) RecordDifference {
 	d := RecordDifference{
 		With: with.File, New: []PathDifference{}, Gone: []PathDifference{}, Changed: []PathDifference{},
@@ -86,8 +84,8 @@ func (r *RecordReport) Compare(with *RecordReport) RecordDifference {
 	return d
 }
 
-// missing returns tables that packets ran in another capture, while here packets of the same kinds
-// reached their place and did not run them.
+// missing returns tables that ran in another capture, while here packets of the same kinds reached their place without
+// running them.
 func (r *RecordReport) missing(with *RecordReport) (list []recordplan.Suspicion) {
 	totals := sumTables(r)
 	now, before := r.atTables(), with.atTables()
@@ -105,7 +103,7 @@ func (r *RecordReport) missing(with *RecordReport) (list []recordplan.Suspicion)
 	return list
 }
 
-// atTables sums up all plans.
+// atTables returns the sums over all plans.
 func (r *RecordReport) atTables() map[string]map[packetKind]atTable {
 	sums := map[string]map[packetKind]atTable{}
 	for _, p := range r.Plans {
@@ -143,7 +141,7 @@ func samePlans(a, b *RecordReport) bool {
 	return slices.EqualFunc(a.Plans, b.Plans, func(p, q RecordPlanReport) bool { return p.ID == q.ID })
 }
 
-// sumPaths adds up the paths of all plans. plain: those that differ only in hits are merged.
+// sumPaths adds up the paths of all plans. plain merges paths that differ only in hits.
 func sumPaths(r *RecordReport, plain bool) (map[string]PathDifference, int64) {
 	sums := map[string]PathDifference{}
 	var all int64
@@ -169,7 +167,7 @@ func sumPaths(r *RecordReport, plain bool) (map[string]PathDifference, int64) {
 	return sums, all
 }
 
-// compareTables lists tables that only one of the two ran, or hit.
+// compareTables returns the tables that only one of the two ran, or hit.
 func compareTables(r, with *RecordReport) []TableDifference {
 	here, there := sumTables(r), sumTables(with)
 	list := []TableDifference{}
@@ -195,7 +193,7 @@ func compareTables(r, with *RecordReport) []TableDifference {
 	return list
 }
 
-// sumTables adds up the tables of all plans; what is expected as shares of all packets.
+// sumTables adds up the tables of all plans. Expected values are shares of all packets.
 func sumTables(r *RecordReport) map[string]TableTotal {
 	sums := map[string]TableTotal{}
 	for _, p := range r.Plans {

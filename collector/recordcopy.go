@@ -8,18 +8,19 @@ import (
 	"tamtam/tam/record"
 )
 
-// A RecordCopy is a recorded packet without its frame, but with what [JourneyReader] needs of that.
+// A RecordCopy is a recorded packet without its frame, but with the fields of it that [JourneyReader] needs.
 type RecordCopy struct {
 	record.Record
 	Key journey.Key
-	// Flow is the five-tuple of the packet, if IsFlow: of what is IP, and not cut before the addresses.
+	// Flow is the five-tuple of the packet if IsFlow is true. It is false if the packet is not IP, or is truncated
+	// before the addresses.
 	Flow   Flow
 	IsFlow bool
-	TTL    int            // or hop limit; -1: it has none
+	TTL    int            // TTL or hop limit, or -1 if it has none
 	Not    record.Classes // see [record.NotOf]
 }
 
-// CopyOf is what is needed of a recorded packet; false if too little of its frame was kept for a key.
+// CopyOf returns the copy of a recorded packet. It returns false if its frame is too short for a key.
 func CopyOf(p *RecordedPacket) (RecordCopy, bool) {
 	key, whole := journey.KeyOf(p.Frame, int(p.Length))
 	c := RecordCopy{Record: p.Record, Key: key, TTL: ttlOf(p.Frame), Not: record.NotOf(p.Frame)}
@@ -27,18 +28,18 @@ func CopyOf(p *RecordedPacket) (RecordCopy, bool) {
 	return c, whole
 }
 
-// FindRecordIn looks for a record at the end of what came in UDP.
+// FindRecordIn looks for a record at the end of a UDP payload.
 func FindRecordIn(payload []byte) (RecordedPacket, bool) {
 	return RecordedPacket{Encapsulation: "udp"}.read(payload)
 }
 
-// A JourneyReader makes of records what [journey.Join] joins.
+// A JourneyReader converts records for [journey.Join].
 type JourneyReader struct {
-	records  *Records          // nil: there are no plans
-	switches map[uint32]string // by switch id
+	records  *Records          // nil if there are no plans
+	switches map[uint32]string // names by switch id
 }
 
-// NewJourneyReader takes the plans by which records are read, and the names of switches by their switch ids.
+// NewJourneyReader returns a reader with the plans of the records, and the names of switches by switch id.
 func NewJourneyReader(plans []*record.Plan, switches map[uint32]string) (*JourneyReader, error) {
 	j := &JourneyReader{switches: switches}
 	if len(plans) == 0 {
@@ -49,15 +50,15 @@ func NewJourneyReader(plans []*record.Plan, switches map[uint32]string) (*Journe
 	return j, err
 }
 
-// Name is that of a switch; "": nobody knows it.
+// Name returns the name of a switch, or "" if it is unknown.
 func (j *JourneyReader) Name(id uint32) string { return j.switches[id] }
 
-// Timed reports whether a record has times that a clock may have.
+// Timed reports whether the times of a record are possible.
 func Timed(r *record.Record) bool {
 	return max(r.In.Seconds, r.At.Seconds) < latestSecond && r.In != (record.Time{}) && r.At != (record.Time{})
 }
 
-// Record is a copy, of a switch that has a name and with times that are [Timed], as it is joined.
+// Record converts a copy for the join. The switch must have a name, and the times must be [Timed].
 func (j *JourneyReader) Record(c *RecordCopy) journey.Record {
 	r := journey.Record{
 		Key: c.Key, Flow: c.flowText(), Switch: j.switches[c.Switch], In: portName(c.InPort, ""), Arrived: sinceEpoch(c.In),
@@ -96,7 +97,7 @@ func (c *RecordCopy) flowText() string {
 	return c.Flow.String()
 }
 
-// endOf is how a packet ended in the switch; 0: it left.
+// endOf returns the end of a packet in the switch, or 0 if it left.
 func endOf(r *record.Record) journey.Ended {
 	switch {
 	case r.Why != 0:

@@ -13,22 +13,22 @@ import (
 	"tamtam/tam/record"
 )
 
-// RecordOptions choose what DecodeRecords prints.
+// RecordOptions control the output of DecodeRecords.
 type RecordOptions struct {
 	Plans   []*record.Plan
 	JSON    bool              // JSON instead of text
-	Packets bool              // each recorded packet too, before the report
-	Compare string            // a capture to compare with; "": none
-	Flow    string            // only of flows whose text contains it, see [Records.Only]
+	Packets bool              // print each recorded packet before the report
+	Compare string            // capture to compare with, or ""
+	Flow    string            // only flows whose text contains this, see [Records.Only]
 	Alone   bool              // see [Records.BitsAlone]
-	Exact   bool              // keep every different latency, while there is memory
+	Exact   bool              // keep every distinct latency, while memory allows
 	Ports   int               // see [Records.Bound]
 	Memory  int64             // see [Records.Bound]
 	Names   map[string]string // see [Records.Name]
 }
 
-// ReadPlan reads a plan from a file of at most [record.MaxJSON] bytes, as `tamtam plan --format json`
-// writes it. It does not check the plan: [NewRecords] does.
+// ReadPlan reads a plan from a file of at most [record.MaxJSON] bytes, as `tamtam plan --format json` writes it. It
+// does not check the plan; [NewRecords] does.
 func ReadPlan(path string) (*record.Plan, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -53,9 +53,8 @@ func ReadPlan(path string) (*record.Plan, error) {
 	return p, nil
 }
 
-// DecodeRecords reads the capture at path and prints what the records in it say. A capture that is
-// damaged is reported up to the damage; the error says where that is. When ctx ends, reading stops
-// and nothing is reported.
+// DecodeRecords reads the capture at path and prints its table records. A damaged capture is reported up to the damage,
+// and the error contains its position. When ctx ends, reading stops and nothing is reported.
 func DecodeRecords(ctx context.Context, out io.Writer, path string, opts RecordOptions) error {
 	bw := bufio.NewWriter(out)
 	var with *RecordReport
@@ -92,8 +91,7 @@ func DecodeRecords(ctx context.Context, out io.Writer, path string, opts RecordO
 	return errors.Join(readErr, err, bw.Flush())
 }
 
-// ReadRecords reads a whole capture, to compare others with it. For a damaged capture it returns only an
-// error.
+// ReadRecords reads a whole capture for a comparison. For a damaged capture it returns only an error.
 func ReadRecords(ctx context.Context, path string, plans ...*record.Plan) (*RecordReport, error) {
 	c, err := NewRecords(plans...)
 	if err != nil {
@@ -106,8 +104,7 @@ func ReadRecords(ctx context.Context, path string, plans ...*record.Plan) (*Reco
 	return r, nil
 }
 
-// readRecords reads a capture. It may return both a report and an error: the report is then of what
-// could be read.
+// readRecords reads a capture. It may return both a report of the readable part and an error.
 func readRecords(
 	ctx context.Context, c *Records, path string, each func(int64, *DecodedPacket) error,
 ) (*RecordReport, error) {
@@ -186,8 +183,8 @@ func writeRecords(out io.Writer, r, with *RecordReport, asJSON bool) error {
 
 // recordedJSON is one recorded packet.
 type recordedJSON struct {
-	Packet        int64  `json:"packet,omitempty"` // its number in the file, from 1
-	Time          string `json:"time"`             // at which the record was taken
+	Packet        int64  `json:"packet,omitempty"` // number in the file, from 1
+	Time          string `json:"time"`             // time of the record
 	Plan          uint32 `json:"plan"`
 	Switch        uint32 `json:"switch"`
 	Exporter      string `json:"exporter"`
@@ -208,8 +205,8 @@ type recordedJSON struct {
 	Bits  string   `json:"bits"`
 }
 
-// RecordPrinter returns a function that prints one packet with its number in a capture; 0: it is
-// not from a capture.
+// RecordPrinter returns a function that prints one packet with its number in a capture, or 0 if it is not from a
+// capture.
 func RecordPrinter(out io.Writer, asJSON bool) func(int64, *DecodedPacket) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)

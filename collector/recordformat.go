@@ -12,7 +12,7 @@ import (
 	"tamtam/tam/recordplan"
 )
 
-// shownRows is how many rows of a table the text of a report has.
+// shownRows is the maximum number of rows per table in a text report.
 const shownRows = 40
 
 // WriteJSON writes r as one JSON object.
@@ -89,7 +89,7 @@ func (r *RecordPlanReport) writeText(out io.Writer, memory int64) error {
 	return nil
 }
 
-// writeBeyond says what there was no room for.
+// writeBeyond writes what exceeded the limits.
 func (r *RecordPlanReport) writeBeyond(out io.Writer, memory int64) {
 	if r.BeyondPorts > 0 {
 		fmt.Fprintf(out, "%s of arrival or fates of packets not told apart (--ports)\n", plural(r.BeyondPorts, "port"))
@@ -104,7 +104,7 @@ func (r *RecordPlanReport) writeBeyond(out io.Writer, memory int64) {
 	}
 }
 
-// writeTables lists tables that packets have not run, or not hit.
+// writeTables lists tables that no packet ran, or hit.
 func (c *RecordCoverage) writeTables(out io.Writer) {
 	for _, list := range []struct {
 		what   string
@@ -157,7 +157,7 @@ func writePaths(out io.Writer, paths []PathTotal) error {
 	return nil
 }
 
-// text returns the path, and how certain it is.
+// text returns the path with its certainty.
 func (p *PathTotal) text() string { return pathWords(p.Path, p.Paths, p.P, p.Why) }
 
 func pathWords(path, paths string, p float64, why string) string {
@@ -177,7 +177,7 @@ func fatesText(p PathTotal) string {
 	return countsText(p.Inputs, p.BeyondInputs) + " to " + countsText(p.Fates, p.BeyondFates)
 }
 
-// countsText lists counts, the largest first, and how many packets are in none of them.
+// countsText lists counts, the largest first, and the number of packets beyond them.
 func countsText(m map[string]int64, beyond int64) string {
 	keys := slices.SortedFunc(maps.Keys(m), func(a, b string) int {
 		if m[a] != m[b] {

@@ -13,19 +13,19 @@ type identityJSON struct {
 	Is   string `json:"is"`
 }
 
-// identitiesJSON are those of entries that a packet hit, and of its queue; some may be left out.
+// identitiesJSON holds the identities of entries that a packet hit, and of its queue. Some may be left out.
 type identitiesJSON struct {
 	Identities        []identityJSON `json:"identities,omitempty"`
 	IdentitiesLeftOut bool           `json:"identities_left_out,omitempty"`
 }
 
-// decisive are the kinds of entries that have a say in where a packet goes.
+// decisive lists the kinds of entries that influence the path of a packet.
 var decisive = []record.IdentityKind{
 	record.IdentityRule, record.IdentityEntry, record.IdentityEgressRule, record.IdentityEgressEntry, record.IdentityRoute,
 	record.IdentityNextHop, record.IdentityFDB,
 }
 
-// name is what an identity is called.
+// name returns the displayed name of an identity.
 func (p *DecodedPacket) name(x record.Identity) string {
 	if x.Kind == record.IdentityRule || x.Kind == record.IdentityEgressRule {
 		if name := p.names[string(x.Value)]; name != "" {
@@ -42,7 +42,7 @@ func (p *DecodedPacket) identities() (list []identityJSON) {
 	return list
 }
 
-// by lists the identities of some kinds, or of all.
+// by lists the identities of some kinds, or of all if kinds is nil.
 func (p *DecodedPacket) by(kinds []record.IdentityKind) string {
 	var list []string
 	for _, x := range p.Found {
@@ -53,7 +53,7 @@ func (p *DecodedPacket) by(kinds []record.IdentityKind) string {
 	return strings.Join(list, ", ")
 }
 
-// met is by for the end of a line.
+// met returns by as a suffix of a line.
 func (p *DecodedPacket) met() string {
 	text := p.by(nil)
 	if text != "" {

@@ -9,19 +9,19 @@ import (
 	"tamtam/tam/recordplan"
 )
 
-// A packetKind is what packets have in common that a switch should treat alike: where they came in
-// and where they are going. Their senders differ.
+// A packetKind holds the properties of packets that a switch should treat equally: ingress and destination. Their
+// senders may differ.
 type packetKind struct {
 	in        uint16
 	mac       [6]byte // destination
-	vlan      uint16  // of the outermost tag
+	vlan      uint16  // VLAN of the outermost tag, plus 1
 	etherType uint16
 	ip        netip.Addr // destination
 	protocol  uint8
-	port      uint16 // of the service: the lower of both
+	port      uint16 // port of the service: the lower of both
 }
 
-// kind is that of a recorded packet, as far as its frame was kept.
+// kind returns the kind of a recorded packet, as far as its frame was kept.
 func (p *RecordedPacket) kind() packetKind {
 	k := packetKind{in: p.InPort}
 	copy(k.mac[:], p.Frame)
@@ -31,7 +31,7 @@ func (p *RecordedPacket) kind() packetKind {
 			break
 		}
 		if tags == 0 && len(p.Frame) >= at+4 {
-			k.vlan = 1 + binary.BigEndian.Uint16(p.Frame[at+2:])&0xfff // 0: no tag
+			k.vlan = 1 + binary.BigEndian.Uint16(p.Frame[at+2:])&0xfff // zero means no tag
 		}
 	}
 	if f, ok := p.Flow(); ok {
@@ -40,7 +40,7 @@ func (p *RecordedPacket) kind() packetKind {
 	return k
 }
 
-// A recordKey distinguishes records: by their bits, and by what else is told of their packets.
+// A recordKey distinguishes records by their bits and by further knowledge about their packets.
 type recordKey struct {
 	bits string
 	told recordplan.Told
@@ -52,13 +52,13 @@ type kindKey struct {
 	recordKey
 }
 
-// maxKinds bounds how many of these are counted for a plan.
+// maxKinds is the maximum number of kindKeys per plan.
 const maxKinds = 1 << 17
 
-// atTable is how many packets of a kind reached a table's place, and how many of them ran it.
+// atTable is the number of packets of a kind that reached a table's place, and of those that ran the table.
 type atTable struct{ came, ran int64 }
 
-// atTables returns the counts that records are certain of, for each table of a plan and each kind.
+// atTables returns the certain counts for each table of a plan and each kind.
 func (c *planRecords) atTables() map[string]map[packetKind]atTable {
 	sums := map[string]map[packetKind]atTable{}
 	ids := c.decoder.Tables()
@@ -88,7 +88,7 @@ func (c *planRecords) atTables() map[string]map[packetKind]atTable {
 	return sums
 }
 
-// lastRun is the last table that a packet certainly ran.
+// lastRun returns the index of the last table that a packet certainly ran, or -1.
 func lastRun(says []recordplan.TableSays) int {
 	last := -1
 	for i, s := range says {
@@ -99,9 +99,9 @@ func lastRun(says []recordplan.TableSays) int {
 	return last
 }
 
-// unlike returns how unlikely it is that none of the packets now ran a table that so many packets
-// of the same kinds ran before, if chance decides which packets of a kind do: Fisher's exact test,
-// for each kind. It also returns how many were expected to.
+// unlike evaluates a table that no packet runs now, while packets of the same kinds ran it before. It returns the
+// probability of that, if chance decides which packets of a kind run the table (Fisher's exact test per kind), and the
+// expected number of such packets.
 func unlike(now, before map[packetKind]atTable) (expected, chance float64) {
 	choose := func(n, k int64) float64 { // the logarithm
 		a, _ := math.Lgamma(float64(n + 1))

@@ -12,119 +12,119 @@ import (
 	"tamtam/tam/recordplan"
 )
 
-// RecordReport is what a [Records] has gathered.
+// RecordReport is the report of a [Records].
 type RecordReport struct {
 	File    string `json:"file,omitempty"`
 	Frames  int64  `json:"frames"`
-	Records int64  `json:"records"`        // of the plans below
-	Other   int64  `json:"without_record"` // frames
-	Cut     int64  `json:"cut"`            // by the snap length: a record is lost with the end
-	// Fragments are those that could not be joined: what the rest of their packets has is not known.
+	Records int64  `json:"records"`        // records of the plans below
+	Other   int64  `json:"without_record"` // frames without a record
+	Cut     int64  `json:"cut"`            // frames truncated by the snap length, which lack the record at their end
+	// Fragments counts fragments that could not be reassembled, so the content of their packets is unknown.
 	Fragments int64 `json:"fragments_unjoined,omitempty"`
-	Wrong     int64 `json:"wrong,omitempty"`    // records whose length is not their plan's
-	LeftOut   int64 `json:"left_out,omitempty"` // records of flows that were not asked for
-	// Missed are frames, or datagrams, that were lost before they could be read as they came: of them nothing is known.
+	Wrong     int64 `json:"wrong,omitempty"`    // records whose length differs from their plan's
+	LeftOut   int64 `json:"left_out,omitempty"` // records of flows that the filter excluded
+	// Missed counts frames or datagrams that were lost before they could be read.
 	Missed  uint64        `json:"lost_before_read,omitempty"`
 	Unknown []UnknownPlan `json:"unknown,omitempty"` // records of plans that were not given
-	// Further are records of more such plans than Unknown has room for.
+	// Further counts records of further such plans that did not fit in Unknown.
 	Further int64              `json:"unknown_beyond,omitempty"`
-	Memory  int64              `json:"memory_bytes"` // that all latencies may take
+	Memory  int64              `json:"memory_bytes"` // maximum memory of all latencies
 	Plans   []RecordPlanReport `json:"plans"`
-	Error   string             `json:"error,omitempty"` // why the file could not be read to its end
+	Error   string             `json:"error,omitempty"` // reason why the file could not be read to its end
 }
 
-// UnknownPlan is a plan id of records that no plan was given for.
+// UnknownPlan is the plan id of records without a given plan.
 type UnknownPlan struct {
 	ID      uint32 `json:"id"`
 	Records int64  `json:"records"`
 }
 
-// RecordPlanReport is what the records of one plan say.
+// RecordPlanReport is the report of one plan's records.
 type RecordPlanReport struct {
 	ID       uint32 `json:"id"`
 	Program  string `json:"program,omitempty"`
 	Pipeline string `json:"pipeline"`
 	PHV      string `json:"phv"`
 	Mode     string `json:"mode"`
-	// Packets, and those whose record fits exactly one path, several, or none.
+	// Packets counts all packets. The next fields count those whose record fits exactly one path, several, or none.
 	Packets    int64 `json:"packets"`
 	Exact      int64 `json:"exact"`
 	Ambiguous  int64 `json:"ambiguous"`
 	Impossible int64 `json:"impossible"`
-	Beyond     int64 `json:"beyond,omitempty"` // packets whose records there was no room for
+	Beyond     int64 `json:"beyond,omitempty"` // packets whose records exceeded the limit
 
-	// BeyondPorts is how many ports of arrival and fates of packets there was no room for, BeyondKinds packets of kinds
-	// that [RecordReport.Compare] leaves out. Unranked are paths whose percentiles are not known, as memory was spent.
+	// BeyondPorts counts ingress ports and fates of packets that exceeded the limit. BeyondKinds counts packets of
+	// kinds that [RecordReport.Compare] leaves out. Unranked counts paths with unknown percentiles, for lack of memory.
 	BeyondPorts int64 `json:"ports_beyond,omitempty"`
 	BeyondKinds int64 `json:"kinds_beyond,omitempty"`
 	Unranked    int64 `json:"percentiles_unknown,omitempty"`
 
-	Paths    []PathTotal    `json:"paths"` // by packets, most first
+	Paths    []PathTotal    `json:"paths"` // by number of packets, the greatest first
 	Coverage RecordCoverage `json:"coverage"`
 	Tables   []TableTotal   `json:"tables"` // in the order of the pipeline
 	Drops    []FlowDrops    `json:"drops,omitempty"`
-	// BeyondDrops are dropped packets of flows that there was no room for.
+	// BeyondDrops counts dropped packets of flows that exceeded the limit.
 	BeyondDrops int64                             `json:"beyond_drops,omitempty"`
 	Suspicions  []recordplan.Suspicion            `json:"suspicions,omitempty"`
-	kinds       map[string]map[packetKind]atTable // of each table
+	kinds       map[string]map[packetKind]atTable // by table
 }
 
-// PathTotal is what became of the packets of one path, or of one set of possible paths.
+// PathTotal is the total of the packets of one path, or of one set of possible paths.
 type PathTotal struct {
-	Path    string  `json:"path"`  // as text; of a set the likeliest
-	Paths   string  `json:"paths"` // how many paths fit the record: 1, the size of the set, or 0: impossible
-	P       float64 `json:"p"`     // how likely Path is
+	Path string `json:"path"` // as text; of a set the likeliest
+	// number of paths that fit the record: 1, the size of the set, or 0 if it is impossible
+	Paths   string  `json:"paths"`
+	P       float64 `json:"p"` // probability of Path
 	Why     string  `json:"why,omitempty"`
 	Packets int64   `json:"packets"`
 	Share   float64 `json:"share"`
 	Latency Summary `json:"latency"` // from arrival to the record
-	// Fates: the port, CPU, or dropped and why; Inputs: the ports of arrival.
+	// Fates counts ports, CPU, and drops with their reasons. Inputs counts ingress ports.
 	Fates  map[string]int64 `json:"fates"`
 	Inputs map[string]int64 `json:"inputs"`
-	// Packets whose fate or port of arrival had no room there.
+	// BeyondFates and BeyondInputs count packets whose fate or ingress port exceeded the limit.
 	BeyondFates  int64 `json:"fates_beyond,omitempty"`
 	BeyondInputs int64 `json:"inputs_beyond,omitempty"`
 
 	key   string
-	plain string // key without hits, which plans of other bits share
+	plain string // key without hits, which plans with other bits share
 }
 
-// RecordCoverage says how much of the graph packets have taken.
+// RecordCoverage is the part of the graph that packets have taken.
 type RecordCoverage struct {
-	Seen  int      `json:"seen"`  // paths that are known to have been taken
+	Seen  int      `json:"seen"`  // paths that were certainly taken
 	All   string   `json:"all"`   // paths of the graph
-	Share float64  `json:"share"` // of both
+	Share float64  `json:"share"` // Seen divided by All
 	Never []string `json:"never"` // tables that no recorded packet can have run
 	NoHit []string `json:"no_hit"`
 }
 
-// TableTotal is how many packets ran a table, and hit there.
+// TableTotal counts the packets that ran a table, and hit there.
 type TableTotal struct {
 	Table string `json:"table"`
-	Ran   int64  `json:"ran"` // for certain
+	Ran   int64  `json:"ran"` // certain
 	Hit   int64  `json:"hit"`
-	// Expected: including packets whose record leaves it open, each with the likelihood that the
-	// plan gives.
+	// RanExpected and HitExpected include packets whose record leaves it open, with the plan's probability.
 	RanExpected float64 `json:"ran_expected"`
 	HitExpected float64 `json:"hit_expected"`
 	MayRun      int64   `json:"may_have_run"` // packets whose record allows it
 	MayHit      int64   `json:"may_have_hit"`
-	// Passed: packets that reached the table's place, whether they ran it or not: they ran it or a
-	// later one, or left by a port. Others say nothing about it.
+	// Passed counts packets that reached the table's place, whether they ran it or not. They ran it or a later table,
+	// or left through a port. Others give no evidence.
 	Passed  int64 `json:"passed"`
 	keyless bool
 }
 
-// FlowDrops is why packets of a flow were dropped.
+// FlowDrops describes the dropped packets of a flow.
 type FlowDrops struct {
-	Flow    string `json:"flow"` // "" for what is not IP
+	Flow    string `json:"flow"` // "" if not IP
 	Reason  string `json:"reason"`
-	Trap    string `json:"trap,omitempty"`     // that took it
-	OutPort string `json:"out_port,omitempty"` // it was dropped there
-	By      string `json:"by,omitempty"`       // entries that it had hit, by its identities
+	Trap    string `json:"trap,omitempty"`     // trap of the packets
+	OutPort string `json:"out_port,omitempty"` // egress port, if they were dropped there
+	By      string `json:"by,omitempty"`       // entries that they had hit, by their identities
 	Packets int64  `json:"packets"`
-	// Path is the path of the packets, with Paths and P as in a [PathTotal]; Last is its end, where
-	// the packets were dropped.
+	// Path is the path of the packets, with Paths and P as in a [PathTotal]. Last is its end, where the packets were
+	// dropped.
 	Path  string  `json:"path"`
 	Paths string  `json:"paths"`
 	P     float64 `json:"p"`
@@ -132,7 +132,7 @@ type FlowDrops struct {
 	sort  Flow
 }
 
-// Report sums up what was added so far.
+// Report summarises the packets added so far.
 func (c *Records) Report() RecordReport {
 	r := RecordReport{
 		Frames: c.frames, Other: c.other, Cut: c.cut, Wrong: c.wrong, LeftOut: c.leftOut, Plans: []RecordPlanReport{},
@@ -181,8 +181,8 @@ func (c *planRecords) report() RecordPlanReport {
 	return r
 }
 
-// measured reports whether the probabilities of a plan are more than a guess: only then is it
-// suspicious if packets are not where they are expected.
+// measured reports whether the probabilities of a plan were measured. Only then is it suspicious if packets are not
+// where they are expected.
 func measured(p *record.Plan) bool {
 	from := p.ProbabilitiesFrom
 	return from != "" && from != "uniform" && !strings.HasPrefix(from, "seed")
@@ -223,7 +223,7 @@ func pathTotals(groups []*recordGroup, all int64) []PathTotal {
 	return list
 }
 
-// latencyOf is the latency of the packets of all groups. Only one such sum is held at a time.
+// latencyOf returns the latency of the packets of all groups. Only one such sum is held at a time.
 func latencyOf(groups []*recordGroup) Summary {
 	sum := distribution{exact: groups[0].latency.exact}
 	for _, g := range groups {
@@ -244,7 +244,7 @@ func pathOf(a *recordplan.Answer) PathTotal {
 	}
 	t.key = t.Paths + " " + t.Path + " " + t.Why
 	if !a.Exact && !a.Impossible {
-		t.key += " " + strconv.FormatFloat(t.P, 'g', 6, 64) // other sets have the same likeliest
+		t.key += " " + strconv.FormatFloat(t.P, 'g', 6, 64) // other sets may have the same likeliest path
 	}
 	return t
 }
@@ -316,7 +316,7 @@ func tableSequence(l *recordplan.Likely) string {
 	return string(b)
 }
 
-// drops says of each flow why its packets were dropped, and on what path.
+// drops returns for each flow why and on which path its packets were dropped.
 func (c *planRecords) drops() []FlowDrops {
 	type whole struct {
 		flow         Flow
@@ -327,7 +327,7 @@ func (c *planRecords) drops() []FlowDrops {
 	}
 	joined := map[whole]*FlowDrops{}
 	for k, n := range c.flows {
-		answer, _ := c.decoder.Decode([]byte(k.record.bits), c.asked(k.record.told)) // it was decoded before
+		answer, _ := c.decoder.Decode([]byte(k.record.bits), c.asked(k.record.told)) // it has been decoded before
 		t := pathOf(&answer)
 		w := whole{k.flow, k.isFlow, k.record.told.End, k.trap, "", t.key, k.by}
 		if k.port != record.NoPort {
@@ -361,7 +361,7 @@ func (c *planRecords) drops() []FlowDrops {
 	return list
 }
 
-// lastSteps are the last three tables of a path.
+// lastSteps returns the last three tables of a path.
 func lastSteps(l recordplan.Likely) string {
 	from := max(0, len(l.Path)-3)
 	return recordplan.Likely{Path: l.Path[from:], HitKnown: l.HitKnown[from:], Actions: l.Actions[from:]}.String()

@@ -11,25 +11,25 @@ import (
 	"tamtam/tam/recordplan"
 )
 
-// Bounds of what a Records remembers. Anything beyond is still counted, without detail.
+// Limits of the state of a Records. Anything beyond is counted without detail.
 const (
 	maxRecordGroups = 1 << 16 // distinct records of a plan
 	maxRecordFlows  = 1 << 16 // flows of a plan that had drops
 	maxUnknownPlans = 256
 )
 
-// DefaultPorts is how many ports of arrival and fates a Records counts unless it is told, those of each distinct record
-// apart: some 50 bytes each.
+// DefaultPorts is the default maximum number of counted ingress ports and fates, separately for each distinct record.
+// Each needs about 50 bytes.
 const DefaultPorts = 1 << 18
 
-// recordRoom is what there is room for still, of all plans together.
+// recordRoom is the remaining capacity of all plans together.
 type recordRoom struct {
-	ports     int    // ports of arrival and fates of a record that are counted
+	ports     int    // counted ingress ports and fates of records
 	latencies budget // bytes of distributions
-	memory    int64  // of it at the beginning
+	memory    int64  // initial value of latencies in bytes
 }
 
-// counted counts one more of a key, which must be known or have room; false: it has not.
+// counted increments the count of a key. It returns false if the key is new and room is exhausted.
 func counted[K comparable](m map[K]int64, key K, room *int) bool {
 	if m[key] == 0 {
 		if *room == 0 {
@@ -41,42 +41,42 @@ func counted[K comparable](m map[K]int64, key K, room *int) bool {
 	return true
 }
 
-// Records gathers what records of table recording say, for each plan on its own.
-// Memory grows, to a bound, with distinct records, their ports, latencies and fates, and flows that had drops; not with
-// the packets. What is beyond a bound is counted, and the report says so. Not safe for concurrent use.
+// Records evaluates records of table recording, separately for each plan. Memory grows, up to a limit, with distinct
+// records, their ports, latencies and fates, and flows that had drops. It does not grow with packets. Data beyond a
+// limit are counted and reported. It is not safe for concurrent use.
 type Records struct {
 	plans   map[uint32]*planRecords
-	order   []uint32 // of the plans, as they were given
+	order   []uint32 // plan ids in the given order
 	unknown map[uint32]int64
-	further int64 // records of more plans than that
+	further int64 // records of further unknown plans
 	room    *recordRoom
-	names   map[string]string // of labels of ACL rules
+	names   map[string]string // names of ACL rules by label
 	frames  int64
 	cut     int64
 	other   int64
 	wrong   int64 // records that do not fit their plan
-	// only takes packets of flows whose text has this; leftOut counts the others.
+	// only selects packets of flows whose text contains it. leftOut counts the others.
 	only    string
 	leftOut int64
 }
 
-// planRecords are the records of one plan.
+// planRecords holds the records of one plan.
 type planRecords struct {
 	decoder *recordplan.Decoder
 	groups  map[recordKey]*recordGroup
 	flows   map[dropKey]int64
 	kinds   map[kindKey]int64
 	known   map[string]bool // paths that are not new
-	exact   bool            // all latencies are kept
-	// alone says that records are decoded by their bits alone.
+	exact   bool            // keep all latencies
+	// alone makes decoding use only the bits of records.
 	alone   bool
 	room    *recordRoom
 	packets int64
-	// Packets with records, flows or kinds that there was no room for.
+	// Packets whose records, flows or kinds exceeded the limits.
 	beyondGroups, beyondFlows, beyondKinds int64
 }
 
-// A recordGroup is all packets with the same record that ended alike.
+// A recordGroup is all packets with the same record and the same further knowledge.
 type recordGroup struct {
 	bits    []byte
 	told    recordplan.Told
@@ -85,27 +85,27 @@ type recordGroup struct {
 	latency distribution
 	fates   map[string]int64
 	inputs  map[uint16]int64
-	// Packets with fates and ports of arrival that there was no room for.
+	// Packets whose fates and ingress ports exceeded the limits.
 	beyondFates, beyondInputs int64
 }
 
-// A dropKey is why packets of a flow were dropped, and where.
+// A dropKey is the reason and place of a flow's drops.
 type dropKey struct {
 	flow   Flow
 	isFlow bool
 	record recordKey
 	trap   string
-	port   uint16 // out
+	port   uint16 // egress port
 	by     string // entries, by its identities
 }
 
-// NewRecords returns a collector for records of some plans, whose ids must differ.
+// NewRecords returns a Records for some plans. Duplicate ids are ignored.
 func NewRecords(plans ...*record.Plan) (*Records, error) {
 	c := &Records{plans: map[uint32]*planRecords{}, unknown: map[uint32]int64{}, room: &recordRoom{}}
 	c.Bound(0, 0)
 	for _, p := range plans {
 		if c.plans[p.ID] != nil {
-			continue // the same plan, as its id is a checksum
+			continue // the same plan, because its id is a checksum
 		}
 		d, err := recordplan.NewDecoder(p)
 		if err != nil {
@@ -123,34 +123,33 @@ func NewRecords(plans ...*record.Plan) (*Records, error) {
 	return c, nil
 }
 
-// Only ignores packets of flows whose text, such as "TCP 192.0.2.1:1234 > 192.0.2.2:80", does not
-// contain flow.
+// Only ignores packets of flows whose text, such as "TCP 192.0.2.1:1234 > 192.0.2.2:80", does not contain flow.
 func (c *Records) Only(flow string) { c.only = flow }
 
-// Bound says how many ports of arrival and fates are counted at most, those of each distinct record apart (0:
-// [DefaultPorts]), and how many bytes all distributions of latencies take together (0: [DefaultMemory]). It must be
-// called before anything is added.
+// Bound sets the maximum number of counted ingress ports and fates, separately for each distinct record, and the
+// maximum bytes of all latency distributions. Zero means [DefaultPorts] and [DefaultMemory]. It must be called before
+// anything is added.
 func (c *Records) Bound(ports int, memory int64) {
 	memory = cmp.Or(memory, DefaultMemory)
 	*c.room = recordRoom{ports: cmp.Or(ports, DefaultPorts), latencies: budget{left: memory}, memory: memory}
 }
 
-// Exact has every different latency kept from now on, so that all percentiles are exact, while there is memory.
+// Exact keeps every distinct latency from now on, while memory allows, so that all percentiles are exact.
 func (c *Records) Exact() {
 	for _, p := range c.plans {
 		p.exact = true
 	}
 }
 
-// BitsAlone has records decoded by their bits alone from now on, whatever else they tell of their packets: how these
-// ended, at which port and queue, by which trap, and what the frame is.
+// BitsAlone makes decoding use only the bits of records from now on. It ignores their further knowledge about packets:
+// the end, port and queue, the trap, and the frame.
 func (c *Records) BitsAlone() {
 	for _, p := range c.plans {
 		p.alone = true
 	}
 }
 
-// asked is what the decoder is told of a packet.
+// asked returns the knowledge that is passed to the decoder.
 func (c *planRecords) asked(told recordplan.Told) recordplan.Told {
 	if c.alone {
 		return recordplan.Told{}
@@ -158,10 +157,10 @@ func (c *planRecords) asked(told recordplan.Told) recordplan.Told {
 	return told
 }
 
-// Name gives names to labels of ACL rules, by which identities have them.
+// Name sets the names of ACL rules by the labels in identities.
 func (c *Records) Name(labels map[string]string) { c.names = labels }
 
-// Know marks the paths of an earlier report, by the same plans, as not new.
+// Know marks the paths of an earlier report with the same plans as not new.
 func (c *Records) Know(r *RecordReport) {
 	for _, p := range r.Plans {
 		if own := c.plans[p.ID]; own != nil {
@@ -172,8 +171,8 @@ func (c *Records) Know(r *RecordReport) {
 	}
 }
 
-// Add takes in a frame without its FCS. length is its length on the wire; the record of one that is
-// cut is lost. It is false if the frame has no record of a known plan.
+// Add adds a frame without its FCS. length is its length on the wire. The record of a truncated frame is lost. Add
+// returns false if the frame has no record of a known plan.
 func (c *Records) Add(frame []byte, length int) (DecodedPacket, bool) {
 	c.frames++
 	if len(frame) < length {
@@ -188,7 +187,7 @@ func (c *Records) Add(frame []byte, length int) (DecodedPacket, bool) {
 	return c.add(p)
 }
 
-// AddPayload takes in a UDP payload, as read from a socket.
+// AddPayload adds a UDP payload, as read from a socket.
 func (c *Records) AddPayload(payload []byte, from netip.Addr) (DecodedPacket, bool) {
 	c.frames++
 	p, ok := RecordedPacket{Exporter: from, Encapsulation: "udp"}.read(payload)
@@ -224,8 +223,8 @@ func (c *Records) add(p RecordedPacket) (DecodedPacket, bool) {
 	return d, true
 }
 
-// decode says what a record says, of a packet that is in none of some classes; false if it does not fit its plan, or
-// there is none.
+// decode decodes a record, of a packet that has none of the classes not. It returns false if the record does not fit
+// its plan, or has no plan.
 func (c *Records) decode(p RecordedPacket, not record.Classes) (DecodedPacket, bool) {
 	plan := c.plans[p.Plan]
 	if plan == nil {
@@ -285,7 +284,7 @@ func (c *planRecords) add(p *DecodedPacket) {
 	}
 }
 
-// drop notes a dropped packet for its flow.
+// drop counts a dropped packet for its flow.
 func (c *planRecords) drop(p *DecodedPacket) {
 	flow, ok := p.Flow()
 	key := dropKey{flow: flow, isFlow: ok, record: recordKey{string(p.Bits), p.told}, trap: p.trap, port: p.OutPort,
@@ -297,7 +296,7 @@ func (c *planRecords) drop(p *DecodedPacket) {
 	c.flows[key]++
 }
 
-// sorted lists the groups, those of most packets first.
+// sorted returns the groups, those with most packets first.
 func (c *planRecords) sorted() []*recordGroup {
 	list := make([]*recordGroup, 0, len(c.groups))
 	for _, g := range c.groups {

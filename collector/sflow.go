@@ -14,28 +14,28 @@ import (
 	"tamtam/tam/sflow"
 )
 
-// MaxSFlowAgents bounds the agents that an [SFlow] tells apart. Datagrams of others are counted only.
+// MaxSFlowAgents is the maximum number of agents that an [SFlow] distinguishes. Datagrams of others are only counted.
 const MaxSFlowAgents = 256
 
-// An SFlow prints the samples of sFlow datagrams as they come, and what was wrong with them. What a datagram does not
-// say, or says not to know, is not printed.
+// An SFlow prints the samples of sFlow datagrams as they arrive, and their faults. Missing and unknown values are not
+// printed.
 type SFlow struct {
 	out     *bufio.Writer
-	json    *json.Encoder // nil: text
+	json    *json.Encoder // nil for text output
 	agents  map[sflowAgent]*sflowCounts
 	bad     uint64
 	beyond  uint64
 	samples int64
-	err     error // of out
+	err     error // first error of out
 }
 
-// An sflowAgent numbers its datagrams.
+// An sflowAgent identifies a sequence of datagrams.
 type sflowAgent struct {
 	address netip.Addr
 	sub     uint32
 }
 
-// sflowCounts are those of one agent.
+// sflowCounts holds the counters of one agent.
 type sflowCounts struct {
 	Datagrams uint64 `json:"datagrams"`
 	Flow      uint64 `json:"flow_samples"`
@@ -45,7 +45,7 @@ type sflowCounts struct {
 	Lost      uint64 `json:"datagrams_lost"`
 	Late      uint64 `json:"datagrams_late"`
 	Restarts  uint64 `json:"restarts"`
-	// Of datagrams that are damaged: samples that could not be read, and bytes behind the last sample.
+	// Counters of damaged datagrams: their number, unreadable samples, and bytes after the last sample.
 	Damaged uint64 `json:"datagrams_damaged,omitempty"`
 	Unread  uint64 `json:"samples_unread,omitempty"`
 	Behind  uint64 `json:"bytes_behind,omitempty"`
@@ -62,11 +62,10 @@ func NewSFlow(out io.Writer, asJSON bool) *SFlow {
 	return s
 }
 
-// Records is how many samples were printed.
+// Records returns the number of printed samples.
 func (s *SFlow) Records() int64 { return s.samples }
 
-// Datagram prints the samples of a datagram. The error is that of the output: what is wrong with the datagram is
-// printed.
+// Datagram prints the samples of a datagram. It returns an error of the output. Faults of the datagram are printed.
 func (s *SFlow) Datagram(from netip.AddrPort, payload []byte) error {
 	d, err := sflow.Decode(payload)
 	if err != nil {
@@ -121,8 +120,7 @@ func (s *SFlow) datagram(d *sflow.Datagram) {
 	}
 }
 
-// number notes a datagram's number: which ones are missing before it, whether it comes late, whether the agent has
-// begun anew.
+// number evaluates a datagram's sequence number: missing datagrams before it, late arrival, or a restart of the agent.
 func (c *sflowCounts) number(d *sflow.Datagram) {
 	c.Datagrams++
 	ahead := int32(d.Sequence - c.last)
@@ -140,7 +138,7 @@ func (c *sflowCounts) number(d *sflow.Datagram) {
 	c.last, c.uptime = d.Sequence, d.Uptime
 }
 
-// lateMost is how many milliseconds a datagram comes late at most; one that seems later is of an agent that began anew.
+// lateMost is the maximum delay of a late datagram in milliseconds. If it seems later, the agent has restarted.
 const lateMost = 10_000
 
 func (a sflowAgent) String() string {
@@ -152,7 +150,7 @@ func (a sflowAgent) String() string {
 
 // sampleJSON is a sample.
 type sampleJSON struct {
-	Agent    string  `json:"agent"` // with its sub-agent
+	Agent    string  `json:"agent"` // address and sub-agent
 	Datagram uint32  `json:"datagram"`
 	Uptime   uint32  `json:"uptime_ms"`
 	Sample   string  `json:"sample"`
@@ -166,11 +164,11 @@ type sampleJSON struct {
 	Reason   string  `json:"reason,omitempty"`
 	sampledJSON
 	Counters map[string]uint64 `json:"counters,omitempty"`
-	Unread   []string          `json:"unread,omitempty"` // structures that are not known here
-	order    []string          // of the counters
+	Unread   []string          `json:"unread,omitempty"` // structures of unknown format
+	order    []string          // names of the counters in order
 }
 
-// sampledJSON is what is known of a packet.
+// sampledJSON holds what is known about a packet.
 type sampledJSON struct {
 	Trap    string  `json:"trap,omitempty"`
 	Queue   *uint32 `json:"queue,omitempty"`
@@ -178,7 +176,7 @@ type sampledJSON struct {
 	InVLAN  uint32  `json:"in_vlan,omitempty"`
 	OutVLAN uint32  `json:"out_vlan,omitempty"`
 	NextHop string  `json:"next_hop,omitempty"`
-	Prefix  *uint32 `json:"destination_mask,omitempty"` // bits
+	Prefix  *uint32 `json:"destination_mask,omitempty"` // prefix length in bits
 	Length  uint32  `json:"length,omitempty"`
 	Flow    string  `json:"flow,omitempty"`
 	Header  string  `json:"header,omitempty"`
@@ -211,7 +209,7 @@ func (j *sampleJSON) fill(x sflow.Sample) {
 	}
 }
 
-// counters takes the counters of a structure that are known.
+// counters adds the known counters of a structure.
 func (j *sampleJSON) counters(v reflect.Value) {
 	for i := range v.NumField() {
 		f := v.Field(i)
@@ -263,7 +261,7 @@ func sourceText(s sflow.Source) string {
 	return fmt.Sprintf("%d:%d", s.Class, s.Index)
 }
 
-// interfaceText is an interface by its ifIndex, or what the place of one says; "": it is not known.
+// interfaceText returns an interface's ifIndex, or its special meaning as text. It returns "" if it is unknown.
 func interfaceText(i sflow.Interface) string {
 	switch {
 	case i == sflow.Internal():
@@ -280,7 +278,7 @@ func interfaceText(i sflow.Interface) string {
 	return fmt.Sprint(i.Value)
 }
 
-// text is a sample in a line. What others wrote is quoted: it may be anything.
+// text returns a sample as one line. Strings are quoted, because they may contain anything.
 func (j *sampleJSON) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s datagram %d %s", j.Agent, j.Datagram, j.Sample)
@@ -329,7 +327,7 @@ func (j *sampleJSON) text() string {
 	return b.String()
 }
 
-// line prints one.
+// line prints one line: object as JSON, or the result of text.
 func (s *SFlow) line(object any, text func() string) {
 	var err error
 	if s.json != nil {
@@ -342,13 +340,13 @@ func (s *SFlow) line(object any, text func() string) {
 	}
 }
 
-// agentJSON is what came of one agent.
+// agentJSON holds the counters of one agent.
 type agentJSON struct {
 	Agent string `json:"agent"`
 	*sflowCounts
 }
 
-// Report prints how much came of each agent, and what was missing or wrong.
+// Report prints the counters of each agent: samples, losses and faults.
 func (s *SFlow) Report() error {
 	keys := make([]sflowAgent, 0, len(s.agents))
 	for key := range s.agents {

@@ -8,7 +8,7 @@ import (
 	"tamtam/tam/sflow"
 )
 
-// sflowDatagram is one with a sample of each kind.
+// sflowDatagram returns a datagram with a sample of each kind.
 func sflowDatagram(sequence, uptime uint32) []byte {
 	depth := uint32(5000)
 	header := append(
@@ -49,7 +49,7 @@ func printed(t *testing.T, asJSON bool, datagrams ...[]byte) string {
 	return out.String()
 }
 
-// Each sample is a line; what is not known is not there, and what a switch wrote steers no terminal.
+// Each sample is a line. Unknown values are absent, and text from a switch cannot control the terminal.
 func TestSFlowLines(t *testing.T) {
 	want := "10.0.0.9/0 datagram 1 flow source=5 sequence=4 rate=256 pool=1024 drops=0 input=5 " +
 		"output=discard:ttl_exceeded " +
@@ -82,12 +82,12 @@ func TestSFlowLines(t *testing.T) {
 	}
 }
 
-// What is missing is counted by the numbers of datagrams, over the end of their range too; what comes late is not
-// missing any more, and an agent that begins anew has lost nothing.
+// Missing datagrams are counted by their numbers, also across the wrap of these. A late datagram is no longer missing,
+// and an agent that restarts has lost nothing.
 func TestSFlowLost(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
-		numbers [][2]uint32 // and uptimes
+		numbers [][2]uint32 // numbers and uptimes
 		want    string
 	}{
 		{"none", [][2]uint32{{7, 1}, {8, 2}, {9, 3}}, "3 datagrams, 0 lost:"},
@@ -110,7 +110,7 @@ func TestSFlowLost(t *testing.T) {
 	}
 }
 
-// Of a damaged datagram the intact samples are lines, and what is lost is told and counted.
+// The intact samples of a damaged datagram are lines. The loss is reported and counted.
 func TestSFlowDamaged(t *testing.T) {
 	whole := sflowDatagram(1, 1)
 	cut, longer := whole[:len(whole)-9], append(sflowDatagram(2, 2), 1, 2, 3, 4)
@@ -132,7 +132,7 @@ func TestSFlowDamaged(t *testing.T) {
 	}
 }
 
-// Agents beyond the first are counted, and need no memory.
+// Agents beyond the limit are counted, and need no memory.
 func TestSFlowAgents(t *testing.T) {
 	var all [][]byte
 	for n := range MaxSFlowAgents + 3 {
@@ -145,7 +145,7 @@ func TestSFlowAgents(t *testing.T) {
 	}
 }
 
-// Whatever comes is printed or refused, a line each.
+// Any input is printed or refused, one line each.
 func FuzzSFlow(f *testing.F) {
 	f.Add(sflowDatagram(1, 1), true)
 	f.Add([]byte{}, false)

@@ -9,14 +9,14 @@ import (
 	"github.com/DataDog/sketches-go/ddsketch/store"
 )
 
-// A budget is how many bytes are left for distributions, all that share it together.
+// A budget is the number of bytes left for all distributions that share it.
 type budget struct{ left int64 }
 
-// DefaultMemory is how many bytes all distributions of latencies take together at most, unless it is said.
+// DefaultMemory is the default maximum memory of all latency distributions together in bytes.
 const DefaultMemory = 256 << 20
 
-// valuesBytes is what a map of so many values takes: groups of eight with a byte each to find them. Small maps double,
-// large ones are many of 1,024 places, half full at the least.
+// valuesBytes returns the memory of a map of n values: groups of eight with a control byte each. Small maps double,
+// large ones consist of tables with 1,024 places, at least half full.
 func valuesBytes(n int) int64 {
 	const header, place, most = 112, 18, 1024
 	places := int64(8)
@@ -29,22 +29,22 @@ func valuesBytes(n int) int64 {
 	return header + 40*int64(n)
 }
 
-// A sketch is a DDSketch that knows how much memory it takes. Its library does not say how many bins there are.
+// A sketch is a DDSketch that tracks its memory. Its library does not report the number of bins.
 type sketch struct {
 	values             ddsketch.DDSketch
 	positive, negative bins
 }
 
-// bins are those of one sign.
+// bins holds the bins of one sign.
 type bins struct {
 	store       *store.DenseStore
-	least, most uint64 // magnitudes so far; least is greater than most before the first
+	least, most uint64 // range of magnitudes so far; least exceeds most before the first
 }
 
 func newSketch() *sketch {
 	m, err := mapping.NewLogarithmicMapping(sketchWithin)
 	if err != nil {
-		panic(err) // only where the error is not between 0 and 1
+		panic(err) // only if the error is not between 0 and 1
 	}
 	s := &sketch{
 		positive: bins{store: store.NewDenseStore(), least: math.MaxUint64},
@@ -54,11 +54,11 @@ func newSketch() *sketch {
 	return s
 }
 
-// add adds a value that was measured n times. It takes every number of 64 bits; counts are exact up to 2^53. True: the
-// sketch may have grown.
+// add adds a value that was measured n times. It accepts every 64-bit number. Counts are exact up to 2^53. It returns
+// true if the sketch may have grown.
 func (s *sketch) add(ns, n int64) bool {
 	if err := s.values.AddWithCount(float64(ns), float64(n)); err != nil {
-		panic(err) // only for what is beyond 64 bits, or a negative count
+		panic(err) // only for values beyond 64 bits, or a negative count
 	}
 	switch {
 	case ns > 0:
@@ -66,7 +66,7 @@ func (s *sketch) add(ns, n int64) bool {
 	case ns < 0:
 		return s.negative.reach(-uint64(ns))
 	}
-	return false // a count of its own
+	return false // zero has its own counter
 }
 
 func (b *bins) reach(magnitude uint64) bool {
@@ -79,25 +79,25 @@ func (b *bins) reach(magnitude uint64) bool {
 
 func (s *sketch) merge(o *sketch) {
 	if err := s.values.MergeWith(&o.values); err != nil {
-		panic(err) // only of sketches with other errors
+		panic(err) // only for sketches with different errors
 	}
 	for _, b := range [][2]*bins{{&s.positive, &o.positive}, {&s.negative, &o.negative}} {
 		b[0].least, b[0].most = min(b[0].least, b[1].least), max(b[0].most, b[1].most)
 	}
 }
 
-// bytes is what a sketch takes at most.
+// bytes returns the maximum memory of a sketch.
 func (s *sketch) bytes() int64 {
 	const itself = 512
 	return itself + s.positive.bytes() + s.negative.bytes()
 }
 
-// bytes: a store has 64 bins besides those that it needs, and its slice may have grown by a half when it had to grow.
+// bytes returns the maximum memory of the bins. A store has 64 spare bins, and its slice may have grown by a half.
 func (b *bins) bytes() int64 {
 	const spare = 64
 	least, err := b.store.MinIndex()
 	if err != nil {
-		return 0 // there are none
+		return 0 // there are no bins
 	}
 	most, _ := b.store.MaxIndex()
 	n := int64(most-least) + 1 + spare

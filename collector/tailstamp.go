@@ -10,35 +10,34 @@ import (
 	"tamtam/tam/ifa"
 )
 
-// TailStamp gathers what the tail-stamp records of frames say about their flows.
+// TailStamp evaluates the tail-stamp records of frames by flow.
 type TailStamp struct {
 	frames, cut, stamped, records int64
-	mirrored                      int64 // frames that came as copies in ERSPAN
-	reported                      int64 // in reports
+	mirrored                      int64 // frames in ERSPAN copies
+	reported                      int64 // frames in reports
 	flows                         map[Flow]*flowStamps
 	exact                         bool
-	room                          budget // of the distributions
-	memory                        int64  // of it at the beginning
-	most, paths, hops             int    // paths of flows kept apart at most, those that are, and their hops
-	beyond                        int64  // frames with records of others
-	passed                        []byte // the path of the frame at hand
+	room                          budget // remaining memory of the distributions
+	memory                        int64  // initial value of room in bytes
+	most, paths, hops             int    // maximum number of paths, and the number of paths and of their hops
+	beyond                        int64  // frames with records of further paths
+	passed                        []byte // path of the current frame
 	odd                           oddities
-	// read returns the records of a frame, the hops of IFA that they were read from, if they were, and the frame without
-	// what they were found in.
+	// read returns the records of a frame, the IFA hops behind them, if any, and the inner frame without IFA.
 	read func(frame []byte, captured time.Time) (tailstamp.Tail, []ifa.Hop, []byte)
-	// reports says that frames may come in reports of a terminator.
+	// reports means that frames may be in reports of a terminator.
 	reports bool
 }
 
-// oddities count what is behind datagrams besides padding and records at their place.
+// oddities counts unusual bytes behind datagrams: other than padding and records at their expected place.
 type oddities struct {
 	skipped   int64 // bytes that belong to no record
-	skippedIn int64 // frames that have such bytes
-	searched  int64 // records that were found by search
-	noLength  int64 // frames of IP whose end is not known
+	skippedIn int64 // frames with such bytes
+	searched  int64 // records found by search
+	noLength  int64 // IP frames with an unknown end
 }
 
-// add counts what was found in a frame.
+// add counts the oddities of a frame.
 func (o *oddities) add(t *tailstamp.Tail) {
 	if t.Skipped > 0 {
 		o.skippedIn++
@@ -51,10 +50,10 @@ func (o *oddities) add(t *tailstamp.Tail) {
 	}
 }
 
-// flowStamps is what is known of one flow. A flow whose frames took several routes has several paths.
+// flowStamps is the state of one flow. A flow whose frames took several routes has several paths.
 type flowStamps struct {
-	frames      int64 // of all its paths
-	beyond      int64 // of those that there was no room for
+	frames      int64 // frames of all its paths
+	beyond      int64 // frames of paths that exceeded the limit
 	first, last time.Time
 	paths       map[string]*pathStamps
 }
@@ -62,34 +61,34 @@ type flowStamps struct {
 type pathStamps struct {
 	frames   int64
 	hops     []hopStamps
-	delays   []distribution // from departure at hop i-1 to arrival at hop i; of hop 0 nothing
-	endToEnd distribution   // empty for one hop, which is the whole
+	delays   []distribution // from departure at hop i-1 to arrival at hop i; empty for hop 0
+	endToEnd distribution   // empty for one hop, where it equals the hop
 }
 
 type hopStamps struct {
 	record                             tailstamp.Record // for its switch and ports
 	latency                            distribution
 	noEgress, unsynchronised, unusable int64
-	clockSet                           int64     // of which no time counts
-	searched                           int64     // records that were found by search
-	queue                              queueSeen // of IFA
+	clockSet                           int64     // records without usable times
+	searched                           int64     // records found by search
+	queue                              queueSeen // for IFA
 }
 
-// DefaultPaths is how many paths of flows a TailStamp keeps apart unless it is told: some 3 kB each with eight hops,
-// besides the distributions, which have a budget.
+// DefaultPaths is the default maximum number of paths in a TailStamp. A path with eight hops needs about 3 kB, in
+// addition to the distributions, which have a budget.
 const DefaultPaths = 1 << 16
 
-// hopsEach is how many hops there is room for on the average of these paths. leastPaths have room always: a packet
-// whose TTL falls makes no more hops than theirs, while one that somebody made up may have thousands of records.
+// hopsEach is the average number of hops per path that the limit allows. The capacity for leastPaths paths always
+// exists. A real packet's TTL allows no more hops than these have, while an invented one may have thousands of records.
 const (
 	hopsEach   = 8
 	leastPaths = 256 / hopsEach
 )
 
-// NewTailStamp returns a collector that has seen nothing. It keeps so many paths of flows apart at most (0:
-// DefaultPaths), with hopsEach hops on the average: those that it sees first. All distributions of latencies take so
-// many bytes of memory together at most (0: DefaultMemory); those that find it spent say so. If exact is true every
-// different latency is kept while there is memory, so that all percentiles are exact: some 40 bytes for each.
+// NewTailStamp returns an empty collector. It distinguishes at most this number of paths of flows (0 means
+// DefaultPaths), with hopsEach hops on average: the first ones that it receives. All latency distributions together use
+// at most memory bytes (0 means DefaultMemory), and report when this is insufficient. If exact is true, every distinct
+// latency is kept while memory allows, so that all percentiles are exact. Each latency needs about 40 bytes.
 func NewTailStamp(paths int, memory int64, exact bool) *TailStamp {
 	memory = cmp.Or(memory, DefaultMemory)
 	return &TailStamp{
@@ -98,9 +97,9 @@ func NewTailStamp(paths int, memory int64, exact bool) *TailStamp {
 	}
 }
 
-// Add takes in one frame without its frame check sequence, captured at the given time, and returns the
-// records that it carries, oldest first. length is its length on the wire; one that is cut lacks its
-// end, where records would be. Of a frame that a mirror session sent as ERSPAN the mirrored one counts.
+// Add adds one frame without its frame check sequence, captured at this time, and returns its records, oldest first.
+// length is its length on the wire. A truncated frame lacks its end, where records would be. For a frame in an ERSPAN
+// copy the inner frame counts.
 func (c *TailStamp) Add(frame []byte, captured time.Time, length int) []tailstamp.Record {
 	c.frames++
 	if len(frame) < length {
@@ -125,7 +124,7 @@ func (c *TailStamp) Add(frame []byte, captured time.Time, length int) []tailstam
 	c.odd.add(&tail)
 	c.stamped++
 	c.records += int64(len(records))
-	key, _ := ParseFlow(frame) // records are found behind IP only
+	key, _ := ParseFlow(frame) // records are found only behind IP
 	flow, path := c.find(key, records, captured)
 	if flow != nil {
 		flow.add(captured)
@@ -143,15 +142,15 @@ func (c *TailStamp) Add(frame []byte, captured time.Time, length int) []tailstam
 
 // A StampedFrame is a frame with records.
 type StampedFrame struct {
-	Number  int64 // among those of the capture, or that were read
+	Number  int64 // number in the capture, or among the frames read
 	Time    time.Time
 	Flow    Flow
 	Records []tailstamp.Record // oldest first
 	Skipped int                // bytes behind the datagram that belong to no record
-	hops    []ifa.Hop          // that these were read from, or nil
+	hops    []ifa.Hop          // IFA hops of these records, or nil
 }
 
-// Residence is departure minus arrival at a hop, in nanoseconds; false: it is not known.
+// Residence returns departure minus arrival at a hop in nanoseconds. It returns false if that is unknown.
 func Residence(r tailstamp.Record) (int64, bool) {
 	if clockSet(r) {
 		return 0, false
@@ -159,8 +158,8 @@ func Residence(r tailstamp.Record) (int64, bool) {
 	return difference(ingress(r), egress(r))
 }
 
-// LinkDelay is the arrival at a hop minus the departure at the one before it, in nanoseconds, by the clocks of both;
-// false: it is not known.
+// LinkDelay returns the arrival at a hop minus the departure at the previous one in nanoseconds, by the clocks of both.
+// It returns false if that is unknown.
 func LinkDelay(before, r tailstamp.Record) (int64, bool) {
 	if clockSet(before) || clockSet(r) {
 		return 0, false
@@ -168,7 +167,8 @@ func LinkDelay(before, r tailstamp.Record) (int64, bool) {
 	return difference(egress(before), ingress(r))
 }
 
-// wholeDelay is the departure from the last hop minus the arrival at the first, in nanoseconds; false: it is not known.
+// wholeDelay returns the departure from the last hop minus the arrival at the first in nanoseconds. It returns false if
+// that is unknown.
 func wholeDelay(records []tailstamp.Record) (int64, bool) {
 	first, last := records[0], records[len(records)-1]
 	if clockSet(first) || clockSet(last) {
@@ -177,18 +177,18 @@ func wholeDelay(records []tailstamp.Record) (int64, bool) {
 	return difference(ingress(first), egress(last))
 }
 
-// clockSet reports whether the times of a record are by two clocks. Then none of them counts: which of the two is right
-// is not known.
+// clockSet reports whether the clock was set between the times of a record. Then neither counts, because the correct
+// one is unknown.
 func clockSet(r tailstamp.Record) bool { return r.Flags&tailstamp.ClockSet != 0 }
 
-// EgressTime is when a frame left a hop; false: it was not taken.
+// EgressTime returns the time at which a frame left a hop. It returns false if there is no timestamp.
 func EgressTime(r tailstamp.Record) (tailstamp.Timestamp, bool) {
 	t := egress(r)
 	return t, !t.IsZero()
 }
 
-// find returns a flow and the path of its that records passed, new ones if need be; nil: there is no room for the path,
-// or for both.
+// find returns the flow and the path of records, and creates them if necessary. The path, or both, are nil if the
+// limits are exceeded.
 func (c *TailStamp) find(key Flow, records []tailstamp.Record, captured time.Time) (*flowStamps, *pathStamps) {
 	flow := c.flows[key]
 	c.passed = appendPath(c.passed[:0], records)
@@ -225,7 +225,7 @@ func (f *flowStamps) add(captured time.Time) {
 	}
 }
 
-// appendPath appends the names of the switches and ports that records passed.
+// appendPath appends the switches and ports of records.
 func appendPath(b []byte, records []tailstamp.Record) []byte {
 	for _, r := range records {
 		for _, n := range [...]uint64{uint64(r.SwitchID), uint64(r.InPort), uint64(r.OutPort)} {
@@ -235,7 +235,7 @@ func appendPath(b []byte, records []tailstamp.Record) []byte {
 	return b
 }
 
-// newPath is a path with distributions that are as empty as the one given.
+// newPath returns a path whose distributions are copies of empty.
 func newPath(records []tailstamp.Record, empty distribution) *pathStamps {
 	p := &pathStamps{
 		hops: make([]hopStamps, len(records)), delays: make([]distribution, len(records)), endToEnd: empty,
@@ -277,7 +277,7 @@ func (p *pathStamps) add(records []tailstamp.Record, hops []ifa.Hop) {
 		}
 	}
 	if len(records) == 1 {
-		return // the whole is the hop
+		return // the hop is the whole path
 	}
 	if whole, ok := wholeDelay(records); ok {
 		p.endToEnd.add(whole)
@@ -286,7 +286,7 @@ func (p *pathStamps) add(records []tailstamp.Record, hops []ifa.Hop) {
 
 func ingress(r tailstamp.Record) tailstamp.Timestamp { return r.Ingress }
 
-// egress is zero when the record says that it was not taken.
+// egress returns the egress time, or zero if the record has none.
 func egress(r tailstamp.Record) tailstamp.Timestamp {
 	if r.Flags&tailstamp.NoEgress != 0 {
 		return tailstamp.Timestamp{}
@@ -294,8 +294,8 @@ func egress(r tailstamp.Record) tailstamp.Timestamp {
 	return r.Egress
 }
 
-// difference returns to-from in nanoseconds, which may be negative. It is false when a timestamp
-// was not taken, is not a time of day, or is too far from the other for 64 bits.
+// difference returns to-from in nanoseconds, which may be negative. It returns false if a timestamp is absent or
+// invalid, or if the difference exceeds 64 bits.
 func difference(from, to tailstamp.Timestamp) (int64, bool) {
 	const most = uint64(1) << 32 // seconds
 	if from.IsZero() || to.IsZero() || from.Nanoseconds >= 1e9 || to.Nanoseconds >= 1e9 ||
@@ -305,38 +305,40 @@ func difference(from, to tailstamp.Timestamp) (int64, bool) {
 	return int64(to.Sub(from)), true
 }
 
-// Report is what a TailStamp has gathered. Its JSON form is what tamtam decode prints.
+// Report is the report of a TailStamp. tamtam decode prints its JSON form.
 type Report struct {
 	File    string `json:"file,omitempty"`
 	Frames  int64  `json:"frames"`
 	Stamped int64  `json:"stamped"` // frames with at least one record
 	Records int64  `json:"records"`
 	Plain   int64  `json:"without_record"`
-	// Missed are frames of a live interface that were lost before they could be read: of them nothing is known.
+	// Missed counts frames of a live interface that were lost before they could be read.
 	Missed uint64 `json:"lost_before_read,omitempty"`
-	Cut    int64  `json:"cut"` // by the snap length, or a mirror session, so that records may be missing
-	// Mirrored are frames that came as copies in ERSPAN.
+	// frames truncated by the snap length or a mirror session, so that records may be missing
+	Cut int64 `json:"cut"`
+	// Mirrored counts frames in ERSPAN copies.
 	Mirrored int64 `json:"mirrored,omitempty"`
-	// Reported are frames that came in reports of a terminator of IFA.
+	// Reported counts frames in reports of an IFA terminator.
 	Reported int64 `json:"reported,omitempty"`
-	// NoLength are frames of IP whose length field is 0 or cannot be right: records are not looked for in them.
+	// NoLength counts IP frames whose length field is 0 or invalid. They are not searched for records.
 	NoLength int64 `json:"ip_length_unknown,omitempty"`
-	// Skipped are bytes behind datagrams, in SkippedIn frames, that are neither padding nor belong to a record, such as an
-	// undeclared FCS. Searched are records that were found by search because of such bytes.
+	// Skipped counts bytes behind datagrams, in SkippedIn frames, that are neither padding nor part of a record, such
+	// as an undeclared FCS. Searched counts records that were found by search because of such bytes.
 	Skipped   int64 `json:"skipped_bytes,omitempty"`
 	SkippedIn int64 `json:"frames_with_skipped_bytes,omitempty"`
 	Searched  int64 `json:"records_found_by_search,omitempty"`
-	// Beyond are stamped frames of flows, or paths of them, that there was no room for.
+	// Beyond counts stamped frames of flows or paths that exceeded the limit.
 	Beyond int64 `json:"beyond,omitempty"`
-	// Unranked is how many hops, links and wholes below do not know their percentiles, since Memory was spent.
+	// Unranked is the number of hops, links and end-to-end figures below with unknown percentiles, because Memory was
+	// insufficient.
 	Unranked int64        `json:"percentiles_unknown,omitempty"`
 	Memory   int64        `json:"memory_bytes"`
-	kept     int          // paths
+	kept     int          // number of paths
 	Flows    []FlowReport `json:"flows"`
-	Error    string       `json:"error,omitempty"` // why the file could not be read to its end
+	Error    string       `json:"error,omitempty"` // reason why the file could not be read to its end
 }
 
-// FlowReport is one flow of a Report.
+// FlowReport is the report of one flow.
 type FlowReport struct {
 	Flow        Flow   `json:"-"`
 	Protocol    string `json:"protocol"`
@@ -344,41 +346,44 @@ type FlowReport struct {
 	Destination string `json:"destination"`
 	SourcePort  uint16 `json:"source_port"`
 	DestPort    uint16 `json:"destination_port"`
-	Later       bool   `json:"later_fragments,omitempty"` // ports unknown
+	Later       bool   `json:"later_fragments,omitempty"` // ports are unknown
 	Frames      int64  `json:"frames"`
-	Beyond      int64  `json:"beyond,omitempty"` // frames of paths that there was no room for
-	// First and Last are when frames were captured; zero: the capture does not have the times.
+	Beyond      int64  `json:"beyond,omitempty"` // frames of paths that exceeded the limit
+	// First and Last are the times of the first and the last captured frame. They are zero if the capture has no times.
 	First time.Time    `json:"first,omitzero"`
 	Last  time.Time    `json:"last,omitzero"`
 	Paths []PathReport `json:"paths"`
 }
 
-// PathReport is one path that frames of a flow took: hop 1 first.
+// PathReport is the report of one path of a flow, beginning with hop 1.
 type PathReport struct {
 	Frames   int64       `json:"frames"`
 	Hops     []HopReport `json:"hops"`
 	EndToEnd Summary     `json:"end_to_end"` // from arrival at the first hop to departure from the last
 }
 
-// HopReport is one switch on a path.
+// HopReport is the report of one switch on a path.
 type HopReport struct {
-	SwitchID       uint32   `json:"switch_id"`
-	InPort         string   `json:"in_port"`
-	OutPort        string   `json:"out_port"`
-	Latency        Summary  `json:"latency"`                // departure minus arrival
-	Delay          *Summary `json:"delay_from_previous"`    // arrival minus departure from the hop before; null at hop 1
-	NoEgress       int64    `json:"no_egress_time"`         // frames without a latency, since they went to the CPU
-	Unsynchronised int64    `json:"clock_not_synchronised"` // frames whose times this switch does not vouch for
-	// ClockSet are frames that were in this switch when its clock was set: of their times here none counts.
+	SwitchID uint32  `json:"switch_id"`
+	InPort   string  `json:"in_port"`
+	OutPort  string  `json:"out_port"`
+	Latency  Summary `json:"latency"` // departure minus arrival
+	// arrival minus departure at the previous hop; null at hop 1
+	Delay    *Summary `json:"delay_from_previous"`
+	NoEgress int64    `json:"no_egress_time"` // frames without a latency, because they went to the CPU
+	// frames whose times are unreliable, because the switch's clock was not synchronised
+	Unsynchronised int64 `json:"clock_not_synchronised"`
+	// ClockSet counts frames that were in this switch when its clock was set. Their times here are not used.
 	ClockSet int64 `json:"clock_set,omitempty"`
 	Unusable int64 `json:"unusable_times,omitempty"`
-	Searched int64 `json:"found_by_search,omitempty"` // frames whose record was not at its place
-	// Queues are those that hops of IFA name, QueueBytes what was in them as frames came to them; nil: not known.
+	Searched int64 `json:"found_by_search,omitempty"` // frames whose record was not at its expected place
+	// Queues lists the queues in IFA hops. QueueBytes summarises the bytes in them when frames arrived, and is nil if
+	// unknown.
 	Queues     []int        `json:"queues,omitempty"`
 	QueueBytes *QueueReport `json:"queue_bytes,omitempty"`
 }
 
-// unwrap returns the frame in one that carries it to a collector, and counts it.
+// unwrap returns the frame inside a copy or report, and counts it.
 func (c *TailStamp) unwrap(frame []byte) ([]byte, bool) {
 	inner, ok := Mirrored(frame)
 	if ok {
@@ -391,7 +396,7 @@ func (c *TailStamp) unwrap(frame []byte) ([]byte, bool) {
 	return inner, ok
 }
 
-// Report sums up what was added so far: the flow with most frames first, then by address.
+// Report summarises the frames added so far: the flow with most frames first, then by address.
 func (c *TailStamp) Report() Report {
 	r := Report{Frames: c.frames, Stamped: c.stamped, Records: c.records, Cut: c.cut, Beyond: c.beyond,
 		kept: c.paths, Mirrored: c.mirrored, Reported: c.reported,
@@ -454,7 +459,7 @@ func (p *pathStamps) report() PathReport {
 	return r
 }
 
-// portName returns EthernetN, or other for a number that stands for no front panel port.
+// portName returns EthernetN, or other for a number that is not a front-panel port.
 func portName(n uint16, other string) string {
 	if n == tailstamp.NoPort {
 		return other

@@ -22,14 +22,14 @@ import (
 	"tamtam/saisim/tailstamp"
 )
 
-// at is a time of day, in nanoseconds after a second.
+// at returns a time of day, in nanoseconds after a fixed second.
 func at(ns uint32) tailstamp.Timestamp { return tailstamp.Timestamp{Seconds: 1000, Nanoseconds: ns} }
 
 func hop(id uint32, in, out uint16, ingress, egress uint32, flags tailstamp.Flags) tailstamp.Record {
 	return tailstamp.Record{SwitchID: id, InPort: in, OutPort: out, Ingress: at(ingress), Egress: at(egress), Flags: flags}
 }
 
-// stamped is frame padded to the minimum, with records behind it.
+// stamped returns frame padded to the minimum, with records behind it.
 func stamped(frame []byte, records ...tailstamp.Record) []byte {
 	b := append([]byte(nil), frame...)
 	for len(b) < 60 {
@@ -46,8 +46,8 @@ var (
 	video = cat(macs, tag, ipv6(17, tcp))
 )
 
-// twoHops is a collector that saw a web flow cross two switches, sometimes another way, a UDP
-// flow punted to the CPU, and frames without records.
+// twoHops returns a collector that received a web flow across two switches, sometimes on another path. It also received
+// a UDP flow punted to the CPU, and frames without records.
 func twoHops() *TailStamp {
 	c := NewTailStamp(0, 0, false)
 	add := func(frame []byte) { c.Add(frame, time.Unix(1000, 0).UTC(), len(frame)) }
@@ -95,8 +95,8 @@ UDP [2001:db8::1]:12345 > [2001:db8::2]:80: 1 frame stamped
 	}
 }
 
-// What is behind a datagram and belongs to no record is counted and shown, and so are records that were found by
-// search, and frames whose end is not known.
+// Bytes behind a datagram that belong to no record are counted and shown. So are records that were found by search, and
+// frames with an unknown end.
 func TestSkippedBytes(t *testing.T) {
 	c := NewTailStamp(0, 0, false)
 	one, two := hop(1, 0, 4, 100, 600, 0), hop(2, 8, 12, 1600, 2000, 0)
@@ -277,7 +277,7 @@ func TestDecodeTailStamp(t *testing.T) {
 		t.Errorf("packet %+v, report %+v", packet, report)
 	}
 
-	// Damage: what came before it is reported, and the error says where it is.
+	// Damage: the frames before it are reported, and the error contains its position.
 	if err := os.Truncate(path, 24+16+int64(len(frame))+10); err != nil {
 		t.Fatal(err)
 	}
@@ -318,14 +318,14 @@ func FuzzAdd(f *testing.F) {
 	})
 }
 
-// Paths beyond the bound are counted together, and said to be; those that are kept say what they would without.
+// Paths beyond the limit are counted together and reported. The figures of kept paths are unaffected.
 func TestPathsAreBounded(t *testing.T) {
 	c := NewTailStamp(2, 0, false)
 	add := func(frame []byte) { c.Add(frame, time.Unix(1000, 0).UTC(), len(frame)) }
 	for range 3 {
 		add(stamped(web, hop(1, 0, 4, 100, 600, 0)))
 		add(stamped(web, hop(1, 0, 5, 100, 700, 0)))
-		add(stamped(web, hop(1, 0, 6, 100, 800, 0))) // a third path of a flow that is known
+		add(stamped(web, hop(1, 0, 6, 100, 800, 0))) // a third path of a known flow
 		add(stamped(video, hop(1, 0, 4, 100, 900, 0)))
 	}
 	r := c.Report()
@@ -343,8 +343,8 @@ func TestPathsAreBounded(t *testing.T) {
 	}
 }
 
-// Paths of very many hops, as only somebody who means harm makes them, take the room of several; the longest that a TTL
-// allows has room always, and what is kept already is counted on.
+// Paths of very many hops, which only an attacker makes, use the capacity of several paths. The longest path that a TTL
+// allows always fits, and kept paths continue to count.
 func TestHopsAreBounded(t *testing.T) {
 	c := NewTailStamp(1000, 0, false)
 	add := func(port uint16, hops int) {
@@ -368,7 +368,7 @@ func TestHopsAreBounded(t *testing.T) {
 	}
 }
 
-// Percentiles of many different latencies are marked, in text and JSON; with exact they are not.
+// Percentiles of many distinct latencies are marked, in text and JSON. With exact they are not.
 func TestSketchedPercentilesAreMarked(t *testing.T) {
 	for _, exact := range []bool{false, true} {
 		c := NewTailStamp(0, 0, exact)

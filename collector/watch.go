@@ -11,17 +11,17 @@ import (
 	"tamtam/collector/capture"
 )
 
-// A Source gives frames as they come.
+// A Source provides frames as they arrive.
 type Source interface {
 	// Next waits for the next frame until ctx ends.
 	Next(ctx context.Context) (capture.Packet, error)
-	// Lost is how many frames were lost before they could be read since it was asked last.
+	// Lost returns the number of frames lost since the last call, before they could be read.
 	Lost() (uint64, error)
 }
 
-// WatchTailStamp prints what the tail-stamp records in the frames of a source say, as they come: a report of what
-// came since the last one at each tick, and one at the end, when ctx ends or the source does. JSON has a report in
-// each line. name stands for the source.
+// WatchTailStamp prints the tail-stamp records in the frames of a source as they arrive. At each tick it reports the
+// frames since the last report. It also reports at the end, when ctx or the source ends. JSON output has one report per
+// line. name is the name of the source in reports.
 func WatchTailStamp(
 	ctx context.Context, out io.Writer, name string, in Source, ticks <-chan time.Time, opts DecodeOptions,
 ) error {
@@ -45,11 +45,11 @@ func WatchTailStamp(
 	return watch(ctx, "collect tailstamp", in, ticks, add, report)
 }
 
-// missedUnknown is the error of a report whose source does not say what it lost.
+// missedUnknown is the error of a report whose source cannot report its losses.
 const missedUnknown = "it is not known how many frames were lost before they were read"
 
-// watch hands each packet of a source to add until add returns io.EOF, ctx ends or the source does, and calls report
-// at each tick and at the end. command begins its own errors.
+// watch passes each packet of a source to add until add returns io.EOF, or ctx or the source ends. It calls report at
+// each tick and at the end. Errors begin with command.
 func watch(
 	ctx context.Context, command string, in Source, ticks <-chan time.Time,
 	add func(capture.Packet) error, report func() error,
@@ -60,7 +60,7 @@ func watch(
 	}
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
-	taken, end := context.WithCancel(context.WithoutCancel(ctx)) // it ends when nothing is taken any more
+	taken, end := context.WithCancel(context.WithoutCancel(ctx)) // ends when no more packets are processed
 	defer end()
 	arrivals := make(chan arrival, 256)
 	go func() {
@@ -81,7 +81,7 @@ func watch(
 		select {
 		case a, ok := <-arrivals:
 			if !ok || a.err != nil {
-				if ctx.Err() != nil { // asked to end
+				if ctx.Err() != nil { // ended by ctx
 					a.err = nil
 				}
 				return errors.Join(report(), a.err)
@@ -100,16 +100,16 @@ func watch(
 	}
 }
 
-// WatchRecordOptions choose what WatchRecords prints.
+// WatchRecordOptions control the output of WatchRecords.
 type WatchRecordOptions struct {
 	JSON    bool  // JSON instead of text
-	Packets bool  // each recorded packet, not only those whose path is new or impossible
-	Count   int64 // end after so many records; 0: when ctx or the source does
+	Packets bool  // print each recorded packet, not only those whose path is new or impossible
+	Count   int64 // end after this many records; zero means when ctx or the source ends
 }
 
-// WatchRecords prints what the records of table recording in the frames of a source say, as they come: a line for
-// each packet whose path is new, or impossible, and a report of all that c was given at each tick and at the end.
-// name stands for the source.
+// WatchRecords prints the table records in the frames or datagrams of a source as they arrive: a line for each packet
+// whose path is new or impossible. It also prints a report of all packets added to c at each tick and at the end. name
+// is the name of the source in reports.
 func WatchRecords(
 	ctx context.Context, out io.Writer, name string, in Source, ticks <-chan time.Time,
 	c *Records, opts WatchRecordOptions,
@@ -118,7 +118,13 @@ func WatchRecords(
 	printed := RecordPrinter(bw, opts.JSON)
 	got := int64(0)
 	add := func(p capture.Packet) error {
-		d, ok := c.Add(p.Data, p.Len)
+		var d DecodedPacket
+		var ok bool
+		if p.From.IsValid() {
+			d, ok = c.AddPayload(p.Data, p.From.Addr())
+		} else {
+			d, ok = c.Add(p.Data, p.Len)
+		}
 		if !ok {
 			return nil
 		}
@@ -136,7 +142,7 @@ func WatchRecords(
 	report := func() error {
 		lost, err := in.Lost()
 		if missed += lost; err != nil {
-			unknown = missedUnknown // for good: a report is of all that came
+			unknown = missedUnknown // permanent, because a report covers all packets
 		}
 		r := c.Report()
 		r.File, r.Missed, r.Error = name, missed, unknown

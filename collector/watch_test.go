@@ -14,7 +14,7 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// A script is a source that gives frames, and then what ends it.
+// A script is a source that returns frames, and then the error that ends it.
 type script struct {
 	packets chan capture.Packet
 	err     error
@@ -39,8 +39,8 @@ func (s *script) Lost() (uint64, error) {
 	return n, nil
 }
 
-// Each report is of what came since the one before; frames that were lost before they could be read are told, and so is
-// what ended the source.
+// Each report covers the frames since the previous one. Frames lost before they could be read are reported, and so is
+// the error that ended the source.
 func TestWatchTailStamp(t *testing.T) {
 	frame := stamped(web, hop(7, 0, 4, 100, 600, 0))
 	s := &script{packets: make(chan capture.Packet), err: errors.New("the interface is gone"), lost: 3}
@@ -76,7 +76,7 @@ func TestWatchTailStamp(t *testing.T) {
 	}
 }
 
-// endingScript gives frames; with the last one in hand, the context ends.
+// endingScript returns frames. The context ends with the last one.
 type endingScript struct {
 	script
 	end  context.CancelFunc
@@ -94,7 +94,7 @@ func (s *endingScript) Next(ctx context.Context) (capture.Packet, error) {
 	return capture.Packet{Time: time.Unix(1000, 0), Data: s.data, Len: len(s.data)}, nil
 }
 
-// A context that ends at any call of the source loses no frame that was read: the last report has all.
+// A context that ends during any call of the source loses no frame that was read: the last report covers all.
 func TestWatchReportsAllThatWasRead(t *testing.T) {
 	frame := stamped(web, hop(7, 0, 4, 100, 600, 0))
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 60}, func(t *testing.T, seed uint64) {
@@ -113,7 +113,7 @@ func TestWatchReportsAllThatWasRead(t *testing.T) {
 	})
 }
 
-// It ends with its context, and reports what it has.
+// WatchTailStamp ends with its context, and reports all frames so far.
 func TestWatchTailStampEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -124,7 +124,7 @@ func TestWatchTailStampEnds(t *testing.T) {
 	}
 }
 
-// An announced is what was printed, and tells when something was.
+// An announced collects output, and signals each write.
 type announced struct {
 	strings.Builder
 	said chan struct{}
@@ -141,8 +141,8 @@ func (a *announced) Write(b []byte) (int, error) {
 	return a.Builder.Write(b)
 }
 
-// Records are told as they come, in UDP or ERSPAN, new paths and impossible ones by a line; each report is of all so
-// far, and what was lost before it could be read adds up. After as many records as are wanted it ends.
+// Records are reported as they arrive, in UDP or ERSPAN, new and impossible paths by a line. Each report covers all
+// records so far, and losses add up. It ends after the requested number of records.
 func TestWatchRecords(t *testing.T) {
 	plan := recordPlan()
 	c, err := NewRecords(plan)
@@ -162,7 +162,7 @@ func TestWatchRecords(t *testing.T) {
 	for i, f := range frames {
 		s.packets <- capture.Packet{Data: f, Len: len(f)}
 		if i == len(frames)-2 {
-			<-out.said // so that the report is not of nothing
+			<-out.said // so that the report is not empty
 			ticks <- time.Time{}
 		}
 	}
@@ -176,7 +176,7 @@ func TestWatchRecords(t *testing.T) {
 		"12 frames: 11 records, 1 without\n3 more frames were lost before they could be read")
 }
 
-// A source that does not know what it lost makes every later report incomplete, and its own end is an error.
+// A source that cannot report its losses makes every later report incomplete, and its own end is an error.
 func TestWatchRecordsInDoubt(t *testing.T) {
 	c, err := NewRecords(recordPlan())
 	if err != nil {
@@ -195,7 +195,7 @@ func TestWatchRecordsInDoubt(t *testing.T) {
 	}
 }
 
-// A lossy source says in turn what it has lost.
+// A lossy source reports its losses in turn.
 type lossy struct {
 	script
 	losses []uint64

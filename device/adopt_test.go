@@ -21,7 +21,7 @@ func TestRestartOfOrchagentChangesNothing(t *testing.T) {
 	racetest.Stepped(t)
 	t.Parallel()
 	kept := 0
-	run := randtest.Run(t, randtest.Cases{Seed: 1, Count: 6}, func(t *testing.T, seed uint64) {
+	run := randtest.Run(t, randtest.Cases{Seed: 1, Count: 4}, func(t *testing.T, seed uint64) {
 		rnd := devicetest.RandomConfig{Rand: rand.New(rand.NewPCG(seed, 5))}
 		var inChip *saitest.Recorder
 		s := devicetest.NewSim(t, device.SimConfig{Config: device.ConfigDB{"DEVICE_METADATA": devicetest.Metadata},

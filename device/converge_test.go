@@ -22,7 +22,7 @@ import (
 func TestConfigurationConverges(t *testing.T) {
 	racetest.Stepped(t)
 	t.Parallel()
-	randtest.Run(t, randtest.Cases{Seed: 1, Count: 8}, converge)
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 4}, converge)
 }
 
 func converge(t *testing.T, seed uint64) {

@@ -85,6 +85,8 @@ func TestDriftInDatabases(t *testing.T) {
 			"tammgrd"},
 		{"a status is of no row", state, "VLAN_TABLE|Vlan77", swss.FieldValues{"status": "active", "by": "tammgrd"},
 			"tammgrd", "is a status of no row", "tammgrd"},
+		{"a state is of no row", state, "PORT_TABLE|Ethernet99", swss.FieldValues{"oper_status": "down"}, "tammgrd",
+			"is the state of no row", "tammgrd"},
 	}
 	config := devicetest.TwoPorts()
 	s := devicetest.NewSim(t, device.SimConfig{Config: config})

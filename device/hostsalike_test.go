@@ -330,7 +330,7 @@ type streetEvent struct {
 // Hosts with the gateway's address and switches that speak LLDP come and go at random. Both daemons have the rows that
 // say so, soon after one has come, for as long as it is there, and not for long after it has gone.
 func TestRandomStreet(t *testing.T) {
-	randtest.Run(t, randtest.Cases{Seed: 381_200, Count: 8, Short: 3}, func(t *testing.T, seed uint64) {
+	randtest.Run(t, randtest.Cases{Seed: 381_200, Count: 4, Short: 3}, func(t *testing.T, seed uint64) {
 		for _, kind := range slices.Sorted(maps.Keys(hostKinds)) {
 			rnd := rand.New(rand.NewPCG(seed, 0))
 			s := newStreet(t, kind)

@@ -75,12 +75,9 @@ func (r Replay) Run(ctx context.Context) (*Report, error) {
 }
 
 func (r Replay) replay(ctx context.Context, s *Sim, in inputs, origin time.Time, plans RecordPlans) (*Report, error) {
-	ports, err := s.portNames(ctx)
-	if err != nil {
-		return nil, err
-	}
-	aliases, err := s.aliases(ctx)
-	if err != nil {
+	t := s.Redis.Reading(ctx)
+	ports, aliases := s.portNames(t), aliases(t)
+	if err := t.Err(); err != nil {
 		return nil, err
 	}
 	if err := in.bind(s.Chip, ports, aliases); err != nil {

@@ -1,6 +1,7 @@
 package device
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -101,31 +102,22 @@ func (s *Sim) Report(ctx context.Context) (*Report, error) {
 		Start: s.Chip.TrueTime(0), End: s.Now(), Cycles: uint64(s.Chip.Now()), ClockHz: s.Chip.Profile().ClockHz,
 		Ports: map[string]PortReport{}, TailStamping: map[string]SessionReport{}, Problems: []Problem{},
 	}
-	ports, err := s.portNames(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range ports {
+	t := s.Redis.Reading(ctx)
+	for _, name := range s.portNames(t) {
 		if id, ok := s.Chip.PortByName(name); ok {
 			r.Ports[name] = s.portReport(id)
 		}
 	}
 	books := s.Chip.Books()
 	r.CPU.Sent, r.Books = books.ToCPU, booksReport(books)
-	op, _, err := swss.NewTable(s.Redis.DB(swss.ApplDB), schema.AppTAMSwitch).Get(ctx, "global")
-	if err != nil {
-		return nil, err
+	r.SwitchID = t.Row(swss.ApplDB, schema.AppTAMSwitch, schema.TAMGlobalKey)["op-switch-id"]
+	for _, part := range []func(*swss.Reading) error{r.sessions, r.tasks, r.recordings} {
+		wrong := part(t)
+		if err := cmp.Or(t.Err(), wrong); err != nil { // what was not read is not wrong
+			return nil, err
+		}
 	}
-	r.SwitchID = op["op-switch-id"]
-	if err := s.sessions(ctx, r); err != nil {
-		return nil, err
-	}
-	if err := s.tasks(ctx, r); err != nil {
-		return nil, err
-	}
-	if err := s.recordings(ctx, r); err != nil {
-		return nil, err
-	}
+	var err error
 	r.Problems, err = Problems(ctx, s.Redis)
 	return r, err
 }
@@ -148,46 +140,27 @@ func (s *Sim) portReport(id saisim.PortID) PortReport {
 }
 
 // portNames returns the ports that the chip has, by their configured names.
-func (s *Sim) portNames(ctx context.Context) ([]string, error) {
-	keys, err := swss.NewTable(s.Redis.DB(swss.ApplDB), schema.AppPort).Keys(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return byNumber(slices.DeleteFunc(keys, func(k string) bool {
+func (s *Sim) portNames(t *swss.Reading) []string {
+	return byNumber(slices.DeleteFunc(t.Keys(swss.ApplDB, schema.AppPort), func(k string) bool {
 		_, ok := s.Chip.PortByName(k)
 		return !ok
-	})), nil
+	}))
 }
 
 // aliases returns the ports' names by their aliases.
-func (s *Sim) aliases(ctx context.Context) (map[string]string, error) {
-	rows, err := swss.NewTable(s.Redis.DB(swss.ApplDB), schema.AppPort).Dump(ctx)
-	if err != nil {
-		return nil, err
-	}
-	names := map[string]string{}
+func aliases(t *swss.Reading) map[string]string {
+	rows, names := t.Dump(swss.ApplDB, schema.AppPort), map[string]string{}
 	for _, name := range byNumber(SortedKeys(rows)) {
 		if a := rows[name]["alias"]; a != "" && names[a] == "" {
 			names[a] = name
 		}
 	}
-	return names, nil
+	return names
 }
 
-func (s *Sim) sessions(ctx context.Context, r *Report) error {
-	rows, err := swss.NewTable(s.Redis.DB(swss.ConfigDB), schema.CfgTAMTailStamp).Dump(ctx)
-	if err != nil {
-		return err
-	}
-	state, err := swss.NewTable(s.Redis.DB(swss.StateDB), schema.StateTAMTailStamp).Dump(ctx)
-	if err != nil {
-		return err
-	}
-	counters, err := swss.NewTable(s.Redis.DB(swss.CountersDB), schema.CountersTailStamp).Dump(ctx)
-	if err != nil {
-		return err
-	}
-	for name, row := range rows {
+func (r *Report) sessions(t *swss.Reading) error {
+	state, counters := t.Dump(swss.StateDB, schema.StateTAMTailStamp), t.Dump(swss.CountersDB, schema.CountersTailStamp)
+	for name, row := range t.Dump(swss.ConfigDB, schema.CfgTAMTailStamp) {
 		c, err := schema.ParseCounters(schema.CountersTailStamp, name, counters[name])
 		if err != nil {
 			return err

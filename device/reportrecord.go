@@ -44,24 +44,12 @@ type RecordCounts struct {
 }
 
 // recordings reports the sessions of table recording, if any are configured.
-func (s *Sim) recordings(ctx context.Context, r *Report) error {
-	rows, err := s.dump(ctx, swss.ConfigDB, schema.CfgTAMTableRecord)
-	if err != nil || len(rows) == 0 {
-		return err
+func (r *Report) recordings(t *swss.Reading) error {
+	rows, state := t.Dump(swss.ConfigDB, schema.CfgTAMTableRecord), t.Dump(swss.StateDB, schema.StateTAMTableRecord)
+	plans, counters := t.Dump(swss.CountersDB, schema.CountersRecordPlan), t.Dump(swss.CountersDB, schema.CountersRecord)
+	if len(rows) > 0 {
+		r.TableRecord = map[string]RecordReport{}
 	}
-	state, err := s.dump(ctx, swss.StateDB, schema.StateTAMTableRecord)
-	if err != nil {
-		return err
-	}
-	plans, err := s.dump(ctx, swss.CountersDB, schema.CountersRecordPlan)
-	if err != nil {
-		return err
-	}
-	counters, err := s.dump(ctx, swss.CountersDB, schema.CountersRecord)
-	if err != nil {
-		return err
-	}
-	r.TableRecord = map[string]RecordReport{}
 	for name, row := range rows {
 		rec := RecordReport{FlowGroup: row["flowgroup"], Status: state[name]["status"], Reason: state[name]["reason"]}
 		if fields := counters[name]; fields != nil {
@@ -72,6 +60,7 @@ func (s *Sim) recordings(ctx context.Context, r *Report) error {
 			rec.RecordCounts = &RecordCounts{Matched: c.Counts["MATCHED"], NotSampled: c.Counts["NOT_SAMPLED"],
 				Recorded: c.Counts["RECORDED"], Lost: c.Counts["LOST"]}
 		}
+		var err error
 		if rec.PlanReport, err = planReport(plans[name]); err != nil {
 			return fmt.Errorf("the plan of session %q: %w", name, err)
 		}

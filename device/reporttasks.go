@@ -1,8 +1,6 @@
 package device
 
 import (
-	"context"
-
 	"tamtam/swss"
 	"tamtam/swss/schema"
 	"tamtam/tam/flymon"
@@ -50,32 +48,18 @@ type AnswerReport struct {
 	Estimate *flymon.Estimate `json:"answer,omitempty"`
 }
 
-// dump reads a table whole.
-func (s *Sim) dump(ctx context.Context, db swss.DBName, table string) (map[string]swss.FieldValues, error) {
-	return swss.NewTable(s.Redis.DB(db), table).Dump(ctx)
-}
-
 // tasks reports the tasks of FlyMon, if any are configured.
-func (s *Sim) tasks(ctx context.Context, r *Report) error {
-	rows := map[string]map[string]swss.FieldValues{}
-	for table, db := range map[string]swss.DBName{
-		schema.CfgTAMFlyMonTask: swss.ConfigDB, schema.CfgTAMFlyMonQuery: swss.ConfigDB,
-		schema.StateTAMFlyMonTask: swss.StateDB, schema.StateTAMFlyMonQuery: swss.StateDB,
-		schema.CountersFlyMonPlace: swss.CountersDB, schema.CountersFlyMonResult: swss.CountersDB,
-		schema.CountersFlyMonFlows: swss.CountersDB, schema.CountersFlyMonSizes: swss.CountersDB,
-		schema.CountersFlyMonAnswer: swss.CountersDB, schema.CountersFlyMonChange: swss.CountersDB,
-	} {
-		var err error
-		if rows[table], err = s.dump(ctx, db, table); err != nil {
-			return err
-		}
-	}
-	for name := range rows[schema.CfgTAMFlyMonTask] {
-		state, place := rows[schema.StateTAMFlyMonTask][name], rows[schema.CountersFlyMonPlace][name]
+func (r *Report) tasks(from *swss.Reading) error {
+	counted := func(table string) map[string]swss.FieldValues { return from.Dump(swss.CountersDB, table) }
+	states, places := from.Dump(swss.StateDB, schema.StateTAMFlyMonTask), counted(schema.CountersFlyMonPlace)
+	results, flows := counted(schema.CountersFlyMonResult), counted(schema.CountersFlyMonFlows)
+	sizes, changes := counted(schema.CountersFlyMonSizes), counted(schema.CountersFlyMonChange)
+	for name := range from.Dump(swss.ConfigDB, schema.CfgTAMFlyMonTask) {
+		state, place := states[name], places[name]
 		t := TaskReport{
 			Status: state["status"], Reason: state["reason"], Algorithm: place["ALGORITHM"], Units: place["UNITS"],
 		}
-		if fields := rows[schema.CountersFlyMonResult][name]; fields != nil {
+		if fields := results[name]; fields != nil {
 			e, err := schema.ParseFlyMonResult(name, fields)
 			if err != nil {
 				return err
@@ -84,13 +68,13 @@ func (s *Sim) tasks(ctx context.Context, r *Report) error {
 				e.ChangesCut}
 		}
 		var err error
-		if t.Flows, err = estimates(schema.ParseFlyMonEstimate, rows[schema.CountersFlyMonFlows][name]); err != nil {
+		if t.Flows, err = estimates(schema.ParseFlyMonEstimate, flows[name]); err != nil {
 			return err
 		}
-		if t.Sizes, err = estimates(schema.ParseFlyMonEstimate, rows[schema.CountersFlyMonSizes][name]); err != nil {
+		if t.Sizes, err = estimates(schema.ParseFlyMonEstimate, sizes[name]); err != nil {
 			return err
 		}
-		if t.Changes, err = estimates(schema.ParseFlyMonChange, rows[schema.CountersFlyMonChange][name]); err != nil {
+		if t.Changes, err = estimates(schema.ParseFlyMonChange, changes[name]); err != nil {
 			return err
 		}
 		if r.FlyMon == nil {
@@ -98,8 +82,10 @@ func (s *Sim) tasks(ctx context.Context, r *Report) error {
 		}
 		r.FlyMon[name] = t
 	}
-	for name, q := range rows[schema.CfgTAMFlyMonQuery] {
-		state, row := rows[schema.StateTAMFlyMonQuery][name], rows[schema.CountersFlyMonAnswer][name]
+	states = from.Dump(swss.StateDB, schema.StateTAMFlyMonQuery)
+	answers := counted(schema.CountersFlyMonAnswer)
+	for name, q := range from.Dump(swss.ConfigDB, schema.CfgTAMFlyMonQuery) {
+		state, row := states[name], answers[name]
 		a := AnswerReport{
 			Task: q["task"], Flow: q["flow"], Status: state["status"], Reason: state["reason"], Flags: row["FLAGS"],
 		}

@@ -29,10 +29,8 @@ type Estimate struct {
 // watch makes an oracle of every configured flow group watch the chip. Flow groups that it cannot
 // follow are left out: see [Problem].
 func (s *Sim) watch(ctx context.Context) (*truth.Oracle, func(saisim.Moment), []Problem, error) {
-	rules, err := s.flowGroupRules(ctx)
-	if err != nil {
-		return nil, nil, nil, err
-	}
+	t := s.Redis.Reading(ctx)
+	rules := flowGroupRules(t)
 	var groups []truth.Group
 	var problems []Problem
 	for _, name := range SortedKeys(rules) {
@@ -46,41 +44,22 @@ func (s *Sim) watch(ctx context.Context) (*truth.Oracle, func(saisim.Moment), []
 	}
 	o := truth.New(groups...)
 	names := map[saisim.PortID]string{saisim.CPUPort: "CPU"}
-	ports, err := s.portNames(ctx)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	for _, name := range ports {
+	for _, name := range s.portNames(t) {
 		if id, ok := s.Chip.PortByName(name); ok {
 			names[id] = name
 		}
 	}
 	n := o.Chip("switch", s.Chip.Profile().ClockHz, func(id saisim.PortID) string { return names[id] })
-	return o, n.See, problems, s.natives(ctx, n)
+	s.natives(t, n)
+	return o, n.See, problems, t.Err()
 }
 
 // flowGroupRules returns the matches of every flow group. Ports are given by name, LAGs by their
 // members.
-func (s *Sim) flowGroupRules(ctx context.Context) (map[string]swss.FieldValues, error) {
-	db := s.Redis.DB(swss.ConfigDB)
-	groups, err := swss.NewTable(db, schema.CfgTAMFlowGroup).Dump(ctx)
-	if err != nil {
-		return nil, err
-	}
-	all, err := swss.NewTable(db, schema.CfgACLRule).Dump(ctx)
-	if err != nil {
-		return nil, err
-	}
-	aliases, err := s.aliases(ctx)
-	if err != nil {
-		return nil, err
-	}
-	members, err := s.lagMembers(ctx)
-	if err != nil {
-		return nil, err
-	}
+func flowGroupRules(t *swss.Reading) map[string]swss.FieldValues {
+	all, aliases, members := t.Dump(swss.ConfigDB, schema.CfgACLRule), aliases(t), lagMembers(t)
 	rules := map[string]swss.FieldValues{}
-	for name := range groups {
+	for name := range t.Dump(swss.ConfigDB, schema.CfgTAMFlowGroup) {
 		rule := swss.FieldValues{}
 		for k, v := range all["TAM|"+name] {
 			k = strings.ToUpper(strings.TrimSuffix(k, "@"))
@@ -101,29 +80,21 @@ func (s *Sim) flowGroupRules(ctx context.Context) (map[string]swss.FieldValues, 
 			rules[name] = rule
 		}
 	}
-	return rules, nil
+	return rules
 }
 
-func (s *Sim) lagMembers(ctx context.Context) (map[string][]string, error) {
-	keys, err := swss.NewTable(s.Redis.DB(swss.ConfigDB), schema.CfgPortChannelMbr).Keys(ctx)
+func lagMembers(t *swss.Reading) map[string][]string {
 	members := map[string][]string{}
-	for _, k := range byNumber(keys) {
+	for _, k := range byNumber(t.Keys(swss.ConfigDB, schema.CfgPortChannelMbr)) {
 		lag, port, _ := strings.Cut(k, "|")
 		members[lag] = append(members[lag], port)
 	}
-	return members, err
+	return members
 }
 
 // natives tells the oracle the VLANs of untagged frames.
-func (s *Sim) natives(ctx context.Context, n *truth.Node) error {
-	rows, err := swss.NewTable(s.Redis.DB(swss.ConfigDB), schema.CfgVLANMember).Dump(ctx)
-	if err != nil {
-		return err
-	}
-	members, err := s.lagMembers(ctx)
-	if err != nil {
-		return err
-	}
+func (s *Sim) natives(t *swss.Reading, n *truth.Node) {
+	rows, members := t.Dump(swss.ConfigDB, schema.CfgVLANMember), lagMembers(t)
 	for _, key := range SortedKeys(rows) {
 		vlan, port, _ := strings.Cut(key, "|")
 		var vid uint16
@@ -136,7 +107,6 @@ func (s *Sim) natives(ctx context.Context, n *truth.Node) error {
 			}
 		}
 	}
-	return nil
 }
 
 // addTruth adds what the oracle knows to a report.

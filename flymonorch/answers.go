@@ -16,34 +16,34 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// maxFlows are the flows of one row of TAM_FLYMON_FLOWS.
+// maxFlows is the maximum number of flows in one row of TAM_FLYMON_FLOWS.
 const maxFlows = 4096
 
-// An epoch is what is reported of one, besides its registers.
+// An epoch describes a reported epoch, apart from its registers.
 type epoch struct {
 	number     uint64
-	which      int    // of the banks
+	which      int    // index of the bank
 	start, end uint64 // ns since 1970
 	flags      flymon.Flags
 	bank       flymon.ChipBank
 }
 
-// taken is what the chip recorded of a task in an epoch.
+// taken holds the chip's data of a task in an epoch.
 type taken struct {
 	registers [][]uint32 // by unit
 	digests   []flymon.Vector
-	truth     *truth                   // nil: the chip has no oracle
-	exact     map[flymon.Vector]uint64 // of truth, the flows that were asked for
+	truth     *truth                   // nil if the chip has no oracle
+	exact     map[flymon.Vector]uint64 // the oracle's values of the requested flows
 	reading   *answer.Reading
 	asked     []flymon.Vector // the flows of queries
 	flows     []answer.FlowEstimate
 	changes   []answer.FlowChange
-	heavy     int // flows that reach the threshold: those, and what flows has no room for
+	heavy     int // number of flows that reach the threshold, including those that do not fit in flows
 	from      string
 }
 
-// take reads what the chip has of an epoch: the units of a layout, which are behind so
-// many others. A bank that nothing came into is not read.
+// take reads the chip's data of an epoch: the units of a layout, which follow behind other units. A bank without
+// packets is not read.
 func (rd *reader) take(r *round, t *task, p *plan.Placed, behind int, e *epoch) (*taken, error) {
 	got := &taken{registers: make([][]uint32, len(p.Layout.Units))}
 	for i := range got.registers {
@@ -68,8 +68,7 @@ func (rd *reader) take(r *round, t *task, p *plan.Placed, behind int, e *epoch) 
 	return got, rd.read(r, t, p, behind == 0, got, e)
 }
 
-// read makes of the registers what they mean, and asks the oracle while the bank is as
-// it was read.
+// read evaluates the registers, and queries the oracle while the bank still has the same content.
 func (rd *reader) read(r *round, t *task, p *plan.Placed, exact bool, got *taken, e *epoch) (err error) {
 	got.reading, err = answer.New(answer.Dump{
 		Geometry: rd.geo, Task: p.Task, Layout: p.Layout, Sketch: p.Sketch, Registers: got.registers,
@@ -87,7 +86,7 @@ func (rd *reader) read(r *round, t *task, p *plan.Placed, exact bool, got *taken
 			e.flags |= f.flag
 		}
 	}
-	if e.flags&(flymon.FlagDigests|flymon.FlagLive) == 0 { // while it is read live, digests are of other sweeps too
+	if e.flags&(flymon.FlagDigests|flymon.FlagLive) == 0 { // during a live read, digests may belong to other sweeps
 		got.reading.Know(got.digests)
 	}
 	asked := rd.queries.asked(t, p.Task)
@@ -98,12 +97,12 @@ func (rd *reader) read(r *round, t *task, p *plan.Placed, exact bool, got *taken
 		got.heavy = len(got.flows)
 		got.flows = got.flows[:min(got.heavy, maxFlows)]
 	}
-	if exact && p.Task.Share == 0 && rd.oracle(r.ctx) { // of a share it knows that share only
+	if exact && p.Task.Share == 0 && rd.oracle(r.ctx) { // with a share the oracle covers only that share
 		flows := allOf(asked, got.flows)
 		if last := t.InASIC.last; p.Task.ChangeThreshold > 0 && last != nil {
 			flows = allOf(slices.Concat(flows, got.digests, last.digests), nil)
 		}
-		if !e.bank.Used { // no packet came, and what the bank has is older
+		if !e.bank.Used { // no packet arrived, and the bank's content is older
 			got.truth = &truth{Values: make([]uint64, len(flows))}
 		} else if got.truth, err = r.truth(t.Name, e.which, p.Task.Threshold, flows); err != nil || got.truth == nil {
 			return err
@@ -116,7 +115,7 @@ func (rd *reader) read(r *round, t *task, p *plan.Placed, exact bool, got *taken
 	return nil
 }
 
-// sources says where candidates for flows are from.
+// sources returns the origin of candidates for flows.
 func sources(digests, asked []flymon.Vector) string {
 	switch {
 	case len(digests) > 0 && len(asked) > 0:
@@ -129,7 +128,7 @@ func sources(digests, asked []flymon.Vector) string {
 	return ""
 }
 
-// allOf are the flows that are asked for and those of a list, each once.
+// allOf returns the requested flows and those of a list, without duplicates.
 func allOf(asked []flymon.Vector, flows []answer.FlowEstimate) []flymon.Vector {
 	var list []flymon.Vector
 	seen := map[flymon.Vector]bool{}
@@ -148,7 +147,7 @@ func allOf(asked []flymon.Vector, flows []answer.FlowEstimate) []flymon.Vector {
 	return list
 }
 
-// tell makes the rows of an epoch.
+// tell writes the rows of an epoch.
 func (rd *reader) tell(t *task, d *deployment, e epoch, got *taken) {
 	row := schema.FlyMonResult{
 		Epoch: e.number, Start: int64(e.start), End: int64(e.end), Flags: e.flags, Flows: got.from,
@@ -186,8 +185,8 @@ func (rd *reader) tell(t *task, d *deployment, e epoch, got *taken) {
 	rd.rows.results.Put(t.Name, row.Fields())
 }
 
-// compare adds how this epoch differs from the one before, if both are whole: a part of a set differs from the whole
-// set, and a part of the packets from all, whatever the packets were.
+// compare adds the difference between this epoch and the previous one, if both are complete. Otherwise a partial set or
+// count would look like a difference.
 func (d *deployment) compare(e epoch, got *taken, row *schema.FlyMonResult) {
 	if d.row.Attribute.Kind != flymon.Similarity && d.row.ChangeThreshold == 0 {
 		return
@@ -203,7 +202,7 @@ func (d *deployment) compare(e epoch, got *taken, row *schema.FlyMonResult) {
 	d.last, d.lastEpoch = got, e
 }
 
-// similar adds how alike the sets of this epoch and the one before are.
+// similar adds the similarity of the sets of this epoch and the previous one.
 func (d *deployment) similar(got *taken, metrics map[string]flymon.Estimate) {
 	similar := answer.Similarity(d.last.reading, got.reading)
 	jaccard, difference, known := got.truth.compare(d.last.truth)
@@ -216,8 +215,8 @@ func (d *deployment) similar(got *taken, metrics map[string]flymon.Estimate) {
 	maps.Copy(metrics, similar)
 }
 
-// changes finds the heavy changers: among the flows that the chip has reported in either epoch, which are all that
-// reached the threshold unless digests were lost, and those that are asked for.
+// changes adds the heavy changers. Candidates are the requested flows, and those that the chip reported in either
+// epoch. The latter are all flows that reached the threshold, unless digests were lost.
 func (d *deployment) changes(e epoch, got *taken, row *schema.FlyMonResult) {
 	if d.row.ChangeThreshold == 0 {
 		return
@@ -243,8 +242,8 @@ func (d *deployment) changes(e epoch, got *taken, row *schema.FlyMonResult) {
 	}
 }
 
-// compare is how alike the sets of two epochs, one after the other, really are; false: the oracle
-// does not know.
+// compare returns the exact similarity of the sets of two consecutive epochs. It returns false if the oracle does not
+// know it.
 func (tr *truth) compare(last *truth) (jaccard, difference float64, known bool) {
 	if tr == nil || last == nil || tr.Elements > 0 && tr.Before != last.Elements {
 		return 0, 0, false
@@ -256,7 +255,7 @@ func (tr *truth) compare(last *truth) (jaccard, difference float64, known bool) 
 	return float64(tr.Shared) / float64(union), float64(union - tr.Shared), true
 }
 
-// withExact puts the oracle's value beside an estimate.
+// withExact adds the oracle's value to an estimate.
 func (g *taken) withExact(v flymon.Vector, e flymon.Estimate) flymon.Estimate {
 	if n, ok := g.exact[v]; ok {
 		x := float64(n)
@@ -265,7 +264,7 @@ func (g *taken) withExact(v flymon.Vector, e flymon.Estimate) flymon.Estimate {
 	return e
 }
 
-// addExact puts the oracle's values beside the metrics.
+// addExact adds the oracle's values to the metrics.
 func (g *taken) addExact(row flymon.Task, metrics map[string]flymon.Estimate) {
 	tr := g.truth
 	if tr == nil {
@@ -280,7 +279,7 @@ func (g *taken) addExact(row flymon.Task, metrics map[string]flymon.Estimate) {
 	put(flymon.MetricPackets, float64(tr.Packets))
 	put(flymon.MetricEntropy, tr.Entropy)
 	if row.Key.IsZero() && tr.Flows > 0 {
-		put(flymon.MetricMaximum, float64(tr.Largest)) // of the one flow that there is
+		put(flymon.MetricMaximum, float64(tr.Largest)) // of the only flow
 	}
 	put(flymon.MetricMembers, float64(tr.Elements))
 	if row.Key.IsZero() {
@@ -300,7 +299,7 @@ func (g *taken) addExact(row flymon.Task, metrics map[string]flymon.Estimate) {
 	}
 }
 
-// sizes are the rows of TAM_FLYMON_DISTRIBUTION of an epoch with these flags.
+// sizes returns the row of TAM_FLYMON_DISTRIBUTION of an epoch with these flags.
 func sizes(classes map[uint64]flymon.Estimate, flags flymon.Flags) swss.FieldValues {
 	row := make(swss.FieldValues, len(classes))
 	for least, e := range classes {
@@ -310,7 +309,7 @@ func sizes(classes map[uint64]flymon.Estimate, flags flymon.Flags) swss.FieldVal
 	return row
 }
 
-// oracle reports whether the chip tells what really was. It may be switched on and off.
+// oracle reports whether the chip has an oracle that is switched on.
 func (rd *reader) oracle(ctx context.Context) bool {
 	n, err := feature.Room(ctx, rd.api, flymon.ObjectTruth)
 	return err == nil && n > 0

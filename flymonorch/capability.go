@@ -12,7 +12,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// probe asks the ASIC whether it has CMU groups, and all that is needed to use them.
+// probe queries whether the ASIC has CMU groups and all extensions that tasks need.
 func (o *Orch) probe(ctx context.Context, api sai.API) error {
 	for _, x := range []struct{ name, lack string }{
 		{flymon.ObjectTask, "the switch has no CMU groups: its SAI has no extension " + flymon.ObjectTask},
@@ -34,8 +34,7 @@ func (o *Orch) probe(ctx context.Context, api sai.API) error {
 	return nil
 }
 
-// learn asks what the CMU groups are like. Before the first view is applied there is
-// nothing to ask.
+// learn reads the geometry of the CMU groups. It is unavailable before the first view is applied.
 func (o *Orch) learn(ctx context.Context) error {
 	g, err := o.geometry(ctx)
 	if err != nil {

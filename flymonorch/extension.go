@@ -12,8 +12,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// A round is one occasion to look into the chip: the windows that it opens it may
-// use again and again, and close ends them.
+// A round is a series of reads from the chip. It opens read objects and reuses them; close removes them.
 type round struct {
 	windows *feature.Windows
 	ctx     context.Context
@@ -21,22 +20,22 @@ type round struct {
 
 func (rd *reader) round(ctx context.Context) *round { return &round{rd.windows, ctx} }
 
-// close removes the windows.
+// close removes the read objects.
 func (r *round) close() { r.windows.Close(r.ctx) }
 
-// ask reads what a window says, by attribute. room is how long the answer is, about.
+// ask reads an extension object's answer, by attribute. room is its approximate length in bytes.
 func (r *round) ask(name, attr string, value any, room int) (feature.Values, error) {
 	return r.windows.Ask(r.ctx, name, attr, value, room)
 }
 
-// A clock is what a window says of the chip's time.
+// A clock is the chip's clock in a read.
 type clock struct {
 	now     uint64 // time of day, ns since 1970
-	steps   uint64 // how often the clock was set
-	started uint64 // when the chip started, ns since 1970: another chip has another
+	steps   uint64 // number of times that the clock was set
+	started uint64 // start of the chip in ns since 1970, which differs for another chip
 }
 
-// mostSeconds is where nanoseconds since 1970 leave an int64: in the year 2262.
+// mostSeconds is the limit beyond which nanoseconds since 1970 overflow an int64, in the year 2262.
 const mostSeconds = math.MaxInt64 / 1_000_000_000
 
 func clockOf(w []uint64) (clock, error) {
@@ -50,8 +49,8 @@ func clockOf(w []uint64) (clock, error) {
 	return clock{now: c.At.Seconds*1e9 + uint64(c.At.Nanoseconds), steps: c.Steps, started: c.Started}, nil
 }
 
-// status asks for tasks, at most flymon.MaxChipTasks; of one that the chip does not have it
-// returns nil. All is of one instant.
+// status reads the status of at most flymon.MaxChipTasks tasks, all at the same instant. It is nil for a task that the
+// chip does not have.
 func (r *round) status(tasks []string) (clock, []*flymon.ChipStatus, error) {
 	values, err := r.ask(flymon.ObjectStatus, flymon.AttrTasks, tasks, 1024+700*len(tasks))
 	if err != nil {
@@ -86,13 +85,13 @@ func (p part) chip() flymon.ChipRange {
 	return flymon.ChipRange{Task: p.task, Unit: &p.unit, Bank: p.bank, From: p.from, Count: &p.count}
 }
 
-// words reads a part, at most flymon.MaxChipWords.
+// words reads a part of at most flymon.MaxChipWords words.
 func (r *round) words(p part) ([]uint32, error) {
 	values, err := r.ask(flymon.ObjectRegisters, flymon.AttrRead, p.chip(), 1024+(4*int(p.count)+2)/3*4)
 	if err != nil {
 		return nil, err
 	}
-	b, err := feature.Value[[]byte](values, flymon.AttrWords) // base64 is what JSON has for bytes
+	b, err := feature.Value[[]byte](values, flymon.AttrWords) // JSON encodes bytes as base64
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +105,7 @@ func (r *round) words(p part) ([]uint32, error) {
 	return words, nil
 }
 
-// unit reads a bank of a unit, whole.
+// unit reads a complete bank of a unit.
 func (r *round) unit(task string, unit, bank int, size uint32) ([]uint32, error) {
 	all := make([]uint32, 0, size)
 	for from := uint32(0); from < size; from += flymon.MaxChipWords {
@@ -124,12 +123,12 @@ func (r *round) clear(task string, bank int) error {
 	return r.windows.Tell(r.ctx, flymon.ObjectClear, flymon.AttrClear, flymon.ChipRange{Task: task, Bank: bank})
 }
 
-// clearPart zeroes words of a bank and nothing else of it.
+// clearPart zeroes only these words of a bank.
 func (r *round) clearPart(p part) error {
 	return r.windows.Tell(r.ctx, flymon.ObjectClear, flymon.AttrClear, p.chip())
 }
 
-// digests reads the keys that the chip has kept of a bank, at most most.
+// digests reads at most most keys that the chip has kept of a bank.
 func (r *round) digests(task string, bank, most int) ([]flymon.Vector, error) {
 	var keys []flymon.Vector
 	for len(keys) < most {
@@ -156,10 +155,10 @@ func (r *round) digests(task string, bank, most int) ([]flymon.Vector, error) {
 	return keys[:min(len(keys), most)], nil
 }
 
-// truth is what really was, by the chip's oracle.
+// truth holds the exact values from the chip's oracle.
 type truth flymon.TruthAnswer
 
-// truth asks the oracle, for flows too. It is nil if the oracle does not know, or not all.
+// truth queries the oracle, including these flows. It returns nil if the oracle has no complete answer.
 func (r *round) truth(task string, bank int, threshold uint64, flows []flymon.Vector) (*truth, error) {
 	var all *truth
 	for all == nil || len(flows) > 0 {
@@ -176,7 +175,7 @@ func (r *round) truth(task string, bank int, threshold uint64, flows []flymon.Ve
 	return all, nil
 }
 
-// truthOf asks the oracle for at most flymon.MaxChipTruths flows.
+// truthOf queries the oracle for at most flymon.MaxChipTruths flows.
 func (r *round) truthOf(task string, bank int, threshold uint64, flows []flymon.Vector) (*truth, error) {
 	question := flymon.TruthQuestion{
 		Task: task, Bank: bank, Flows: make([][]byte, len(flows)), Heavy: new(int), Threshold: threshold,

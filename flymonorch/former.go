@@ -12,7 +12,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// Fields of a task's row that remembers where it is, and of what it knows of its count.
+// Fields of a task's row in STATE_DB that stores its place, and the state of its count.
 const (
 	fieldPlace      = "place" // JSON of a plan.Place
 	fieldChip       = "chip"
@@ -23,23 +23,22 @@ const (
 	fieldFlags      = "flags"
 )
 
-// maxPlace bounds what is read as a place, in bytes: one of all CMUs of a chip has less.
+// maxPlace is the maximum size of a stored place in bytes. A place with all CMUs of a chip is smaller.
 const maxPlace = 64 << 10
 
-// A count is what the chip counts of a task without ever having begun with 0 in between: while it says the same of
-// itself, what is known of its beginning holds, whichever process knows it.
+// A count identifies an uninterrupted count of a task on the chip. As long as the chip reports the same identity, the
+// stored data about its begin are valid, for any process.
 type count struct {
-	chip       uint64 // when the chip started, ns since 1970
-	generation uint64 // the chip's, of the task
-	steps      uint64 // how often the clock was set, as far as was noticed
-	// The epoch to be read next when this was noted, and what is to be said of it: earlier ones were read, or not
-	// counted.
+	chip       uint64 // start of the chip in ns since 1970
+	generation uint64 // the chip's generation of the task
+	steps      uint64 // number of times that the clock was set, as last observed
+	// The next epoch to read, and its flags, when this was stored. Earlier epochs were read, or not counted.
 	epoch uint64
 	began uint64
 	flags flymon.Flags
 }
 
-// is reports whether the chip still has the count.
+// is reports whether the chip still has this count.
 func (n *count) is(at clock, s *flymon.ChipStatus) bool {
 	return n != nil && n.chip == at.started && n.generation == s.Generation && n.began <= at.now
 }
@@ -54,7 +53,7 @@ func (n *count) addTo(row swss.FieldValues) {
 	row[fieldFlags] = n.flags.String()
 }
 
-// parseCount reads the count of a row, nil if it has none.
+// parseCount returns the count of a row, or nil if it has none.
 func parseCount(row swss.FieldValues) (*count, error) {
 	if _, has := row[fieldChip]; !has {
 		return nil, nil
@@ -83,9 +82,9 @@ func parsePlace(text string) (at plan.Place, err error) {
 	return at, nil
 }
 
-// deployFormer deploys the tasks that have a place of a previous run, there, before others can take it. Otherwise who
-// gets which depends on who comes first, and a task that moves counts anew. Pinned tasks come first: the filter of
-// another may have changed since, so that it meets theirs.
+// deployFormer deploys the tasks with a place of a previous run to that place, before others can use it. Otherwise
+// places would depend on the order of tasks, and a moved task would restart its count. Pinned tasks come first, because
+// the changed filter of another task may meet theirs.
 func (o *Orch) deployFormer(ctx context.Context, wanted []*task) {
 	wanted = slices.Clone(wanted)
 	slices.SortStableFunc(wanted, func(a, b *task) int {
@@ -122,14 +121,14 @@ func (o *Orch) deployFormer(ctx context.Context, wanted []*task) {
 	}
 }
 
-// remember notes where a task is and what is known of its count, for a process that comes later.
+// remember stores the place of a task and the state of its count, for a later process.
 func (rd *reader) remember(t *task) {
 	d := t.InASIC
 	now := d.former
 	if d.known {
 		now = &count{d.at.started, d.generation, d.at.steps, d.next, d.began, d.flags}
 		if was := d.noted; was != nil && now.flags|was.flags == 0 && now.began|was.began == 0 {
-			now.epoch = was.epoch // that an epoch is read of which there is nothing to be said is not worth a row
+			now.epoch = was.epoch // an epoch without flags is not worth a write
 		}
 	}
 	if d.place != "" && (now == d.noted || now != nil && d.noted != nil && *now == *d.noted) {

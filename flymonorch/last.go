@@ -7,9 +7,8 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// readLast reports what a task counted at a place that it has left, or is about to leave: the part
-// of the epoch until now, and the one before if that was not read. Its units are behind those of
-// its layout now, if they are frozen.
+// readLast reports the counts of a task at a place that it has left, or is about to leave. These are the current epoch
+// so far, and the previous one if it was not read. If its units are frozen, they follow those of its current layout.
 func (rd *reader) readLast(ctx context.Context, t *task, old *deployment, behind int, frozen bool) {
 	if !old.known {
 		return
@@ -44,8 +43,7 @@ func (rd *reader) readLast(ctx context.Context, t *task, old *deployment, behind
 	}
 }
 
-// open are the epochs of which the banks have something that was not read, the older
-// first.
+// open returns the epochs with unread data in the banks, the older first.
 func (d *deployment) open(banks [2]flymon.ChipBank, now uint64) []epoch {
 	every := uint64(d.row.Epoch)
 	whole := epoch{bank: banks[0], start: d.began, end: now, flags: d.flags | flymon.FlagPartial}

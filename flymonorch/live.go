@@ -11,29 +11,27 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// wordTime is what it takes to read a register, assumed: a CMU of 65536 buckets then
-// takes 33 ms. A switch's driver reads by DMA or over PCIe, and no paper that this follows
-// states its time.
+// wordTime is the assumed time for reading a register. A CMU of 65536 buckets then needs 33 ms. A switch's driver reads
+// by DMA or over PCIe, and the papers do not state its time.
 const wordTime = 500 * time.Nanosecond
 
-// A sweep reads a task that counts while it is read. Parts of the registers are read
-// one after the other, at the pace of wordTime; each is cleared when it has arrived, and
-// what was counted between, nobody sees. So rows of one sketch are of different times,
-// and each lacks some packets: the error that two banks avoid.
+// A sweep reads a task while it counts. Parts of the registers are read one after the other, at the pace of wordTime.
+// Each is cleared when it has arrived, and packets counted in between are lost. So the rows of one sketch are of
+// different times, and each lacks some packets. Two banks avoid this error.
 type sweep struct {
-	due   time.Time // by the daemon's clock; zero: at once
-	began uint64    // when the last one ended, ns since 1970
+	due   time.Time // by the daemon's clock; zero means immediately
+	began uint64    // end of the previous sweep, ns since 1970
 	on    bool      // parts are being read
 	unit  int
 	from  uint32
-	clear part       // that has been read; count 0: none
+	clear part       // part that was read and must be cleared; count 0 means none
 	words [][]uint32 // by unit
 
-	packets, bytes, lost, digestsLost uint64                   // when the last one ended
-	exact                             map[flymon.Vector]uint64 // the oracle's, of the flows asked for
+	packets, bytes, lost, digestsLost uint64                   // at the end of the previous sweep
+	exact                             map[flymon.Vector]uint64 // the oracle's values of the requested flows
 }
 
-// sweepDue goes on with the sweeps that are due.
+// sweepDue continues the sweeps that are due.
 func (rd *reader) sweepDue(ctx context.Context, now time.Time) error {
 	var errs []error
 	for _, t := range slices.SortedFunc(maps.Values(rd.sweeps), (*task).Compare) {
@@ -91,7 +89,7 @@ func (rd *reader) sweepStep(r *round, now time.Time, t *task) error {
 	return nil
 }
 
-// sweepWait aims at the end of the epoch; d.next is the epoch that begins with it.
+// sweepWait schedules the sweep for the end of the epoch. d.next is the epoch that begins then.
 func (rd *reader) sweepWait(r *round, t *task) error {
 	d := t.InASIC
 	at, list, err := rd.look(r, []*task{t})
@@ -104,7 +102,7 @@ func (rd *reader) sweepWait(r *round, t *task) error {
 	}
 	every := uint64(d.row.Epoch)
 	if !d.counts(at, st) {
-		if d.found || d.known { // nobody knows which of its parts were read
+		if d.found || d.known { // the parts that were read are unknown
 			if at, st, err = rd.beginAgain(r, t); err != nil {
 				return err
 			}
@@ -124,7 +122,7 @@ func (rd *reader) sweepWait(r *round, t *task) error {
 	return nil
 }
 
-// sweepDone makes the answers of a sweep that has seen all registers.
+// sweepDone computes the answers of a sweep that has read all registers.
 func (rd *reader) sweepDone(r *round, t *task) error {
 	d := t.InASIC
 	s := &d.sweep
@@ -154,16 +152,16 @@ func (rd *reader) sweepDone(r *round, t *task) error {
 	return rd.sweepWait(r, t)
 }
 
-// newIn is what a bank, whose numbers count from the beginning, has had since the last sweep ended.
+// newIn returns the counts of a bank since the previous sweep. The bank counts from the begin of the task.
 func (s *sweep) newIn(b flymon.ChipBank) flymon.ChipBank {
 	b.Packets, b.Bytes = b.Packets-s.packets, b.Bytes-s.bytes
 	b.Lost, b.DigestsLost = b.Lost-s.lost, b.DigestsLost-s.digestsLost
 	return b
 }
 
-// since takes from the oracle's values, which count from the beginning, what they were
-// when the last sweep ended. A flow that was not asked for then has none. Nor has anything but
-// packets and bytes: of a maximum or of distinct elements what they were before cannot be taken off.
+// since subtracts the oracle's values at the end of the previous sweep, because the oracle counts from the begin. A
+// flow that was not requested then has no value. Only packets and bytes can be subtracted, not maxima or distinct
+// elements.
 func (s *sweep) since(got *taken, kind flymon.Kind) {
 	last := s.exact
 	s.exact, got.truth = got.exact, nil

@@ -15,19 +15,19 @@ import (
 
 const featureName = schema.FeatureFlyMon
 
-// Config is what an [Orch] works with.
+// Config is the configuration of an [Orch].
 type Config = feature.Config
 
-// An Orch owns the tasks of FlyMon. All its methods run on the daemon's goroutine.
+// An Orch manages the tasks of FlyMon. All its methods run on the daemon's goroutine.
 type Orch struct {
 	*feature.Feature[flymon.Task, deployment]
 
-	pool      *plan.Pool // nil: the geometry is not known yet
-	unlearned error      // why not
-	askAt     time.Time  // when to ask for it again
+	pool      *plan.Pool // nil while the geometry is unknown
+	unlearned error      // reason why the geometry is unknown
+	askAt     time.Time  // time of the next attempt to read it
 
-	plans   map[string]*task // in plan mode: their placement depends on all others
-	changed bool             // tasks came or went in this pass
+	plans   map[string]*task // tasks in plan mode, whose placement depends on all others
+	changed bool             // tasks were added or removed in this pass
 
 	queries  *queries
 	reader   *reader
@@ -37,11 +37,11 @@ type Orch struct {
 // A task is a row of TAM_FLYMON_TASK_TABLE.
 type task = feature.Session[flymon.Task, deployment]
 
-// counters keep the rows of COUNTERS_DB.
+// counters holds the rows of COUNTERS_DB.
 type counters struct {
 	place, groups, results, flows, changes, sizes, answers feature.Rows
 
-	former feature.Rows // of STATE_DB: where tasks are
+	former feature.Rows // places of tasks, in STATE_DB
 }
 
 func newCounters() *counters {
@@ -54,8 +54,8 @@ func newCounters() *counters {
 	}
 }
 
-// inOrder returns the tables in the order of writing: answers before the results of their epoch, so
-// that a reader that sees a new epoch finds them there.
+// inOrder returns the tables in write order. Answers precede the results of their epoch, so that a reader that sees a
+// new epoch finds them.
 func (c *counters) inOrder() []*feature.Rows {
 	return []*feature.Rows{&c.groups, &c.place, &c.flows, &c.changes, &c.sizes, &c.answers, &c.results, &c.former}
 }
@@ -67,8 +67,8 @@ func (c *counters) forget(task string) {
 	}
 }
 
-// New asks the ASIC what it can do, notes the answer for APPL_DB SWITCH_TABLE,
-// and registers the handlers on the daemon.
+// New queries the ASIC's capabilities, stores the answer for APPL_DB SWITCH_TABLE, and registers the handlers on the
+// daemon.
 func New(ctx context.Context, cfg Config) (*Orch, error) {
 	rows := newCounters()
 	o := &Orch{plans: map[string]*task{}, queries: newQueries(cfg.Daemon, &rows.answers), counters: rows}
@@ -101,13 +101,13 @@ func (o *Orch) Parse(key string, fields swss.FieldValues) (flymon.Task, error) {
 	return row.Task, err
 }
 
-// Ready reports whether tasks can be looked at: not before the chip said what it is
-// like, unless it has nothing to say.
+// Ready reports whether tasks can be processed: the geometry is known, or it is known to be unavailable.
 func (o *Orch) Ready(context.Context) bool {
 	return o.pool != nil || o.Unsupported != "" || o.Asked && o.unlearned != nil
 }
 
-// Wanted says why a task must not be in the ASIC; nil if it must, or is only to be planned.
+// Wanted returns the reason why a task must not be in the ASIC. It returns nil if the task must be there, or is only
+// planned.
 func (o *Orch) Wanted(_ context.Context, t *task) error {
 	t.Draft = t.Row.Plan
 	if o.unlearned != nil {
@@ -116,7 +116,7 @@ func (o *Orch) Wanted(_ context.Context, t *task) error {
 	return nil
 }
 
-// Settled drops the plan of a task that is no longer planned, and marks its queries.
+// Settled drops the plan of a task that is no longer planned, and marks its queries dirty.
 func (o *Orch) Settled(t *task) {
 	known := t.Configured && t.ParseErr == nil && o.Active && o.Unsupported == "" && o.unlearned == nil
 	if !known || !t.Row.Plan {
@@ -125,14 +125,14 @@ func (o *Orch) Settled(t *task) {
 	o.queries.mark(t.Name)
 }
 
-// Done says what becomes of queries when all tasks are settled.
+// Done updates the queries after all tasks were reconciled.
 func (o *Orch) Done(ctx context.Context) {
 	if o.Ready(ctx) {
 		o.queries.settle(ctx, o.Sessions)
 	}
 }
 
-// nextTimer returns when there is something to do; zero: never.
+// nextTimer returns the time of the next timer, or zero if there is none.
 func (o *Orch) nextTimer() time.Time {
 	switch {
 	case !o.Asked || o.Unsupported != "":
@@ -147,7 +147,7 @@ func (o *Orch) nextTimer() time.Time {
 	return o.askAt
 }
 
-// timers does what is due.
+// timers runs the timers that are due.
 func (o *Orch) timers(ctx context.Context, now time.Time) error {
 	learned := o.pool != nil
 	if !learned {
@@ -168,7 +168,7 @@ func (o *Orch) timers(ctx context.Context, now time.Time) error {
 	return errors.Join(o.reader.sweepDue(ctx, now), o.Flush(ctx))
 }
 
-// PollCounters reads all that there is to be read now.
+// PollCounters reads everything that can be read now.
 func (o *Orch) PollCounters(ctx context.Context) error {
 	if !o.Running || o.pool == nil {
 		return nil

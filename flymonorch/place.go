@@ -16,31 +16,31 @@ import (
 // A deployment is a task in the ASIC.
 type deployment struct {
 	row    flymon.Task
-	placed plan.Placed // without what is frozen
+	placed plan.Placed // without frozen units
 	object feature.Object
-	frozen bool // the ASIC has frozen partitions to be given back
+	frozen bool // the ASIC has frozen partitions that must be freed
 
-	found  bool   // it may have been in the ASIC before it was deployed here
-	former *count // what a previous run knew of its count; nil: nothing
-	noted  *count // what STATE_DB says of it
-	place  string // and of its place
+	found  bool   // the task may have been in the ASIC before this run
+	former *count // state of its count in a previous run, or nil
+	noted  *count // state of its count in STATE_DB
+	place  string // its place in STATE_DB
 
-	known bool // the chip was asked for the task since it began
-	// of its count, while the chip says the same
+	known bool // the chip was queried for the task since it began
+	// State of its count, while the chip reports the same identity.
 	generation uint64
 	next       uint64
-	flags      flymon.Flags // of epoch next
-	began      uint64       // when its registers began to count, ns since 1970; 0: with the epoch
-	at         clock        // the last look at the chip
-	last       *taken       // of a task that compares epochs: the last whole one, with which the next is compared
+	flags      flymon.Flags // flags of epoch next
+	began      uint64       // time when its registers began to count, ns since 1970; zero means with the epoch
+	at         clock        // at the last read of the chip
+	last       *taken       // the last complete epoch, for tasks that compare consecutive epochs
 	lastEpoch  epoch
-	sweep      sweep // with readout live
+	sweep      sweep // for readout live
 }
 
-// Stays reports whether a task counts in the ASIC; its change is that of Deploy.
+// Stays reports whether a task remains in the ASIC. Deploy applies its changes.
 func (o *Orch) Stays(_ context.Context, t *task) bool { return !t.Row.Plan }
 
-// Withdraw takes tasks out of the ASIC.
+// Withdraw removes tasks from the ASIC.
 func (o *Orch) Withdraw(ctx context.Context, tasks []*task) {
 	for _, t := range tasks {
 		if err := o.withdraw(ctx, t); err != nil {
@@ -51,8 +51,8 @@ func (o *Orch) Withdraw(ctx context.Context, tasks []*task) {
 	}
 }
 
-// Deploy moves the tasks that are to be otherwise, and deploys those that are missing, each in its
-// turn; then those are planned that are only to be planned.
+// Deploy applies changes to deployed tasks and deploys missing ones, one after the other. Then it plans the tasks in
+// plan mode.
 func (o *Orch) Deploy(ctx context.Context, wanted []*task) {
 	o.deployFormer(ctx, wanted)
 	for _, t := range wanted {
@@ -82,7 +82,7 @@ func (o *Orch) Deploy(ctx context.Context, wanted []*task) {
 	o.tellGroups()
 }
 
-// planOnly reports what a task would cost.
+// planOnly reports the cost of a task.
 func (o *Orch) planOnly(t *task) {
 	placed, moves, err := o.pool.Room(t.Name, t.Row)
 	if err != nil {
@@ -96,7 +96,7 @@ func (o *Orch) planOnly(t *task) {
 	o.counters.place.Put(t.Name, placement(&o.reader.geo, placed, true).Fields())
 }
 
-// unplan forgets the plan of a task.
+// unplan removes the plan of a task.
 func (o *Orch) unplan(t *task) {
 	if o.plans[t.Name] != nil && t.InASIC == nil {
 		o.counters.place.Drop(t.Name)
@@ -104,7 +104,7 @@ func (o *Orch) unplan(t *task) {
 	delete(o.plans, t.Name)
 }
 
-// deploy puts a task into the ASIC. The planner allocates when the chip has taken it.
+// deploy puts a task into the ASIC. The planner allocates after the chip has accepted it.
 func (o *Orch) deploy(ctx context.Context, t *task) error {
 	placed, err := o.room(ctx, t)
 	if err != nil {
@@ -113,7 +113,7 @@ func (o *Orch) deploy(ctx context.Context, t *task) error {
 	return o.enter(ctx, t, placed, func() (*plan.Placed, error) { return o.pool.Add(t.Name, t.Row) })
 }
 
-// enter puts a task where it is to be; take has the planner allocate.
+// enter puts a task at its place. take makes the planner allocate.
 func (o *Orch) enter(ctx context.Context, t *task, placed *plan.Placed, take func() (*plan.Placed, error)) error {
 	object := feature.Object{Name: flymon.ObjectTask, Attr: flymon.AttrTask}
 	if err := object.Put(ctx, o.SAI, placed.Layout); err != nil {
@@ -128,7 +128,7 @@ func (o *Orch) enter(ctx context.Context, t *task, placed *plan.Placed, take fun
 	return nil
 }
 
-// withdraw takes a task out of the ASIC. One that cannot be taken out stays.
+// withdraw removes a task from the ASIC. On an error the task stays.
 func (o *Orch) withdraw(ctx context.Context, t *task) error {
 	if err := t.InASIC.object.Remove(ctx, o.SAI); err != nil {
 		return err
@@ -139,19 +139,18 @@ func (o *Orch) withdraw(ctx context.Context, t *task) error {
 	return nil
 }
 
-// change gives a task that counts another row: beside where it is, and what it has
-// counted so far is read and told before its old place is given back. Another task's
-// registers are not touched.
+// change applies a changed row to a task that counts. It gets a new place beside its old one. Its counts so far are
+// read and reported before the old place is freed. Registers of other tasks are not affected.
 func (o *Orch) change(ctx context.Context, t *task) error {
 	if err := o.thaw(ctx, t); err != nil || t.InASIC.row == t.Row {
 		return err
 	}
-	if pin := t.InASIC.row; pin.Pinned != t.Row.Pinned { // which is the planner's alone: the chip counts on as it was
+	if pin := t.InASIC.row; pin.Pinned != t.Row.Pinned { // this concerns the planner only: the chip's count continues
 		pin.Pinned = t.Row.Pinned
 		o.pool.Pin(t.Name, pin.Pinned)
 		t.InASIC.row, t.InASIC.placed.Task = pin, pin
 		if !pin.Pinned {
-			o.MarkRefused() // it may be moved for them
+			o.MarkRefused() // the task may now be moved for them
 		}
 		if pin == t.Row {
 			return nil
@@ -164,8 +163,7 @@ func (o *Orch) change(ctx context.Context, t *task) error {
 	return o.divert(ctx, t, placed, t.Row, func() (*plan.Placed, error) { return o.pool.Change(t.Name, t.Row) })
 }
 
-// divert brings a task to where it is to be, with a row. take has the planner allocate when
-// the chip has taken it.
+// divert moves a task to its new place, with a row. take makes the planner allocate after the chip has accepted it.
 func (o *Orch) divert(
 	ctx context.Context, t *task, placed *plan.Placed, row flymon.Task, take func() (*plan.Placed, error),
 ) error {
@@ -190,7 +188,7 @@ func (o *Orch) divert(
 	o.meet(t)
 	if d.flags = flymon.FlagPartial; moved && old.known {
 		d.began = o.reader.chipNow()
-	} else if !moved { // only a filter, a threshold or the like: it counts on
+	} else if !moved { // only a filter, a threshold or similar changed, so the count continues
 		d.flags |= old.flags
 		d.known, d.next, d.began, d.at, d.generation = old.known, old.next, old.began, old.at, old.generation
 		d.found, d.former = old.found, old.former
@@ -202,7 +200,7 @@ func (o *Orch) divert(
 	return o.thaw(ctx, t)
 }
 
-// room finds a place for a task, and moves others if there is no room otherwise.
+// room returns a place for a task. If necessary it moves other tasks first.
 func (o *Orch) room(ctx context.Context, t *task) (*plan.Placed, error) {
 	placed, moves, err := o.pool.Room(t.Name, t.Row)
 	if err != nil {
@@ -213,19 +211,18 @@ func (o *Orch) room(ctx context.Context, t *task) (*plan.Placed, error) {
 			return nil, fmt.Errorf("move task %s to make room: %w", to.Name, err)
 		}
 	}
-	if len(moves) > 0 { // the entries of plans that were made before are stale
+	if len(moves) > 0 { // plans made before are stale
 		return o.pool.Try(t.Name, t.Row)
 	}
 	return placed, nil
 }
 
-// moveFor moves a task that counts to where the planner says, for another one: beside
-// where it is, and what it has counted so far is read and told before its old place is given
-// back. Its epoch is flagged partial.
+// moveFor moves a counting task to the planned place, for another task. Its counts so far are read and reported before
+// its old place is freed. Its epoch is flagged partial.
 func (o *Orch) moveFor(ctx context.Context, t *task, to *plan.Placed, another *task) error {
 	moving := o.pool.Moved(to)
 	err := o.divert(ctx, t, moving, t.InASIC.row, func() (*plan.Placed, error) { return moving, o.pool.Move(to) })
-	if t.InASIC.frozen { // freed when something goes
+	if t.InASIC.frozen { // freed in a later pass
 		o.Later(t)
 	}
 	if err == nil {
@@ -235,7 +232,7 @@ func (o *Orch) moveFor(ctx context.Context, t *task, to *plan.Placed, another *t
 	return err
 }
 
-// movesWords says which tasks a plan would move.
+// movesWords describes the tasks that a plan would move.
 func movesWords(moves []*plan.Placed) string {
 	var names []string
 	for _, m := range moves {
@@ -250,7 +247,7 @@ func movesWords(moves []*plan.Placed) string {
 	return "; to make room it would move task " + strings.Join(names, ", ")
 }
 
-// thaw gives frozen partitions back, the chip first: nobody else may have them earlier.
+// thaw frees frozen partitions. The chip frees them first, so that no other task gets them earlier.
 func (o *Orch) thaw(ctx context.Context, t *task) error {
 	if !t.InASIC.frozen {
 		return nil
@@ -260,18 +257,18 @@ func (o *Orch) thaw(ctx context.Context, t *task) error {
 	}
 	o.pool.Thaw(t.Name)
 	t.InASIC.frozen = false
-	o.MarkRefused() // there is room
+	o.MarkRefused() // there is space now
 	return nil
 }
 
-// meet takes a task that is in the ASIC now among those to be read.
+// meet adds a task that is now in the ASIC to those that are read.
 func (o *Orch) meet(t *task) {
 	o.counters.place.Put(t.Name, placement(&o.reader.geo, &t.InASIC.placed, false).Fields())
 	o.reader.join(t)
 	o.reader.remember(t)
 }
 
-// forget ends the reading of a task, and its rows.
+// forget ends the reading of a task, and deletes its rows.
 func (o *Orch) forget(t *task) {
 	o.reader.drop(t)
 	o.counters.forget(t.Name)

@@ -12,7 +12,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// placement is what TAM_FLYMON_PLACEMENT says of a task.
+// placement returns a task's row of TAM_FLYMON_PLACEMENT.
 func placement(geo *flymon.Geometry, p *plan.Placed, planned bool) schema.FlyMonPlacement {
 	l := &p.Layout
 	row := schema.FlyMonPlacement{
@@ -38,7 +38,7 @@ func placement(geo *flymon.Geometry, p *plan.Placed, planned bool) schema.FlyMon
 	return row
 }
 
-// tellGroups tells what of the CMU groups is in use.
+// tellGroups writes the usage of the CMU groups.
 func (o *Orch) tellGroups() {
 	if o.pool == nil {
 		return

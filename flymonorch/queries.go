@@ -14,16 +14,15 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// A query is a row of TAM_FLYMON_QUERY_TABLE: it is answered whenever its task is
-// read.
+// A query is a row of TAM_FLYMON_QUERY_TABLE. It is answered whenever its task is read.
 type query struct {
 	row      schema.FlyMonQuery
 	name     string
-	parseErr error // what is wrong with the row
+	parseErr error // error of the row
 	reported string
 }
 
-// queries are all, and what of them is to be looked at.
+// queries holds all queries, and those that are dirty.
 type queries struct {
 	daemon *orch.Daemon
 	rows   *feature.Rows // the answers
@@ -39,7 +38,7 @@ func newQueries(daemon *orch.Daemon, rows *feature.Rows) *queries {
 	}
 }
 
-// row takes a row of the table.
+// row applies a row of the table.
 func (qs *queries) row(ctx context.Context, row orch.Task) {
 	q := qs.all[row.Key]
 	if q != nil {
@@ -65,14 +64,14 @@ func (qs *queries) row(ctx context.Context, row orch.Task) {
 	qs.dirty[q.name] = q
 }
 
-// mark has the queries of a task looked at.
+// mark marks the queries of a task dirty.
 func (qs *queries) mark(task string) {
 	for name, q := range qs.byTask[task] {
 		qs.dirty[name] = q
 	}
 }
 
-// settle tells the status of queries whose task or row has changed.
+// settle reports the status of queries whose task or row has changed.
 func (qs *queries) settle(ctx context.Context, tasks map[string]*task) {
 	for _, name := range slices.SortedFunc(maps.Keys(qs.dirty), schema.CompareNames) {
 		q := qs.dirty[name]
@@ -89,7 +88,7 @@ func (qs *queries) settle(ctx context.Context, tasks map[string]*task) {
 	clear(qs.dirty)
 }
 
-// answerable says why a query has no answers; nil if it has.
+// answerable returns the reason why a query has no answers, or nil if it has.
 func (qs *queries) answerable(q *query, tasks map[string]*task) error {
 	if q.parseErr != nil {
 		return q.parseErr
@@ -113,7 +112,7 @@ func (qs *queries) answerable(q *query, tasks map[string]*task) error {
 	return nil
 }
 
-// asks returns the key by which a task is queried for flows; none if it cannot answer for a flow.
+// asks returns the key with which a task is queried for flows. It is none if the task has no answers for flows.
 func asks(row flymon.Task) flymon.Key {
 	if row.Key.IsZero() && row.Attribute.Kind == flymon.Existence {
 		return row.Attribute.Of
@@ -121,7 +120,7 @@ func asks(row flymon.Task) flymon.Key {
 	return row.Key
 }
 
-// flowOf reads the flow of a query to a task.
+// flowOf parses the flow of a query to a task.
 func flowOf(row flymon.Task, text string) (flymon.Vector, error) {
 	k := asks(row)
 	if k.IsZero() {
@@ -131,7 +130,7 @@ func flowOf(row flymon.Task, text string) (flymon.Vector, error) {
 	return k.Flow(text)
 }
 
-// asked are the flows of a task's queries, in their order.
+// asked returns the flows of a task's queries, in order.
 func (qs *queries) asked(t *task, row flymon.Task) []flymon.Vector {
 	var flows []flymon.Vector
 	for _, name := range slices.SortedFunc(maps.Keys(qs.byTask[t.Name]), schema.CompareNames) {
@@ -143,7 +142,7 @@ func (qs *queries) asked(t *task, row flymon.Task) []flymon.Vector {
 	return flows
 }
 
-// answer makes the rows of a task's queries.
+// answer writes the rows of a task's queries.
 func (qs *queries) answer(t *task, d *deployment, e epoch, got *taken) {
 	for name, q := range qs.byTask[t.Name] {
 		v, err := flowOf(d.row, q.row.Flow)

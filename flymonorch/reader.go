@@ -15,40 +15,39 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// unboundedPeriod is how often a task without epochs is read: its registers are
-// never cleared, so nothing is missed between.
+// unboundedPeriod is the interval at which a task without epochs is read. Its registers are never cleared, so nothing
+// is lost in between.
 const unboundedPeriod = 10 * time.Second
 
-// settleTime is how long after the end of an epoch its bank is read at the latest:
-// what the daemon's idea of the chip's time may be wrong by. An eighth of a shorter epoch.
+// settleTime is the maximum time after the end of an epoch at which its bank is read. It allows for errors of the
+// daemon's estimate of the chip's time. For short epochs it is an eighth of the epoch.
 const settleTime = 5 * time.Millisecond
 
-// readAtOnce is how many registers are read before orchagent looks at what else there is
-// to do: a few dozen milliseconds.
+// readAtOnce is the number of registers that are read before orchagent handles other work: a few dozen milliseconds.
 const readAtOnce = 1 << 16
 
-// A class is the tasks with one length of epochs: they are read together.
+// A class is the tasks with the same length of epochs, which are read together.
 type class struct {
-	every time.Duration // 0: without epochs
+	every time.Duration // zero means without epochs
 	tasks map[string]*task
-	due   time.Time // by the daemon's clock; zero: at once
-	fresh []*task   // to be looked at as soon as possible, for a first time
+	due   time.Time // by the daemon's clock; zero means immediately
+	fresh []*task   // to be read as soon as possible, for the first time
 
-	queue  []*task   // that are being read
-	whole  bool      // these are all
-	then   time.Time // when all are due again; zero: not known yet
-	failed bool      // some were not read
+	queue  []*task   // tasks that are being read
+	whole  bool      // queue contains all tasks
+	then   time.Time // next due time of all tasks; zero while unknown
+	failed bool      // some tasks could not be read
 }
 
-// period is the class of a task.
+// period returns the class of a task.
 func period(row flymon.Task) time.Duration {
 	if row.Live {
-		return -1 // has a timer of its own
+		return -1 // it has its own timer
 	}
 	return row.Epoch
 }
 
-// A reader reads what tasks count, each when its epoch is over, and tells the answers.
+// A reader reads the counts of tasks, each when its epoch is over, and reports the answers.
 type reader struct {
 	daemon  *orch.Daemon
 	log     *slog.Logger
@@ -59,11 +58,11 @@ type reader struct {
 	queries *queries
 
 	classes map[time.Duration]*class
-	sweeps  map[string]*task // with readout live
-	skew    time.Duration    // the chip's time of day ahead of the daemon's
+	sweeps  map[string]*task // tasks with readout live
+	skew    time.Duration    // the chip's time of day minus the daemon's
 }
 
-// newReader returns a reader that looks into the chip through windows.
+// newReader returns a reader that uses these read objects.
 func newReader(cfg Config, windows *feature.Windows, rows *counters, queries *queries) *reader {
 	return &reader{
 		daemon: cfg.Daemon, log: cfg.Daemon.Logger(), api: cfg.SAI, windows: windows, rows: rows, queries: queries,
@@ -71,7 +70,7 @@ func newReader(cfg Config, windows *feature.Windows, rows *counters, queries *qu
 	}
 }
 
-// join takes a task among those to be read.
+// join adds a task to those that are read.
 func (rd *reader) join(t *task) {
 	if t.InASIC.row.Live {
 		rd.sweeps[t.Name] = t
@@ -101,7 +100,7 @@ func (rd *reader) drop(t *task) {
 	}
 }
 
-// next returns when there is something to read; zero: never.
+// next returns the time of the next read, or zero if there is none.
 func (rd *reader) next() (next time.Time) {
 	sooner := func(t time.Time) {
 		if next.IsZero() || t.Before(next) {
@@ -152,7 +151,7 @@ func (rd *reader) readAll(ctx context.Context) error {
 	return nil
 }
 
-// start queues all tasks to be read, or those that are fresh.
+// start queues all tasks for reading, or only the fresh ones.
 func (c *class) start(all bool) {
 	c.queue, c.whole = c.fresh, all
 	if all {
@@ -161,7 +160,7 @@ func (c *class) start(all bool) {
 	c.fresh, c.then, c.failed = nil, time.Time{}, false
 }
 
-// batch takes from the queue what is read at once.
+// batch dequeues the tasks that are read together.
 func (c *class) batch() []*task {
 	words, n := uint32(0), 0
 	for n < min(len(c.queue), flymon.MaxChipTasks) && words < readAtOnce {
@@ -173,8 +172,8 @@ func (c *class) batch() []*task {
 	return tasks
 }
 
-// readSome looks at some tasks of the queue, and reads those whose epoch is over. What
-// the switch does not say is asked again; what is missed by then has no answers.
+// readSome queries some tasks of the queue, and reads those whose epoch is over. It retries failed reads. Epochs that
+// are missed meanwhile have no answers.
 func (rd *reader) readSome(ctx context.Context, c *class) error {
 	r := rd.round(ctx)
 	at, err := rd.readTasks(r, c, c.batch())
@@ -205,7 +204,7 @@ func (rd *reader) readSome(ctx context.Context, c *class) error {
 	return nil
 }
 
-// aim returns when the epoch that is counting now can be read, by the daemon's clock.
+// aim returns the time, by the daemon's clock, at which the current epoch can be read.
 func (rd *reader) aim(every time.Duration, at clock) time.Time {
 	if every == 0 {
 		return rd.daemon.Now().Add(unboundedPeriod)
@@ -214,8 +213,8 @@ func (rd *reader) aim(every time.Duration, at clock) time.Time {
 	return time.Unix(0, int64(end)).Add(min(every/8, settleTime) - rd.skew)
 }
 
-// readTasks reads as many tasks as one window can tell the status of. It returns the
-// chip's time, nil if the chip did not say.
+// readTasks reads as many tasks as one status read can cover. It returns the chip's time, or nil if that is
+// unavailable.
 func (rd *reader) readTasks(r *round, c *class, tasks []*task) (*clock, error) {
 	at, list, err := rd.look(r, tasks)
 	if err != nil {
@@ -236,7 +235,7 @@ func (rd *reader) readTasks(r *round, c *class, tasks []*task) (*clock, error) {
 	return &at, errors.Join(errs...)
 }
 
-// look asks for the status of tasks and learns the chip's time.
+// look reads the status of tasks and updates the estimate of the chip's time.
 func (rd *reader) look(r *round, tasks []*task) (clock, []*flymon.ChipStatus, error) {
 	names := make([]string, len(tasks))
 	for i, t := range tasks {
@@ -250,10 +249,10 @@ func (rd *reader) look(r *round, tasks []*task) (clock, []*flymon.ChipStatus, er
 	return at, list, err
 }
 
-// chipNow is the chip's time of day by the daemon's clock.
+// chipNow returns the chip's time of day, estimated by the daemon's clock.
 func (rd *reader) chipNow() uint64 { return uint64(rd.daemon.Clock().Add(rd.skew).UnixNano()) }
 
-// readEpoch reads the epoch before the one that counts, unless it was read.
+// readEpoch reads the epoch before the current one, unless it was read.
 func (rd *reader) readEpoch(r *round, t *task, at clock, s *flymon.ChipStatus) error {
 	d, every := t.InASIC, uint64(t.InASIC.row.Epoch)
 	cur := at.now / every
@@ -283,7 +282,7 @@ func (rd *reader) readEpoch(r *round, t *task, at clock, s *flymon.ChipStatus) e
 	}
 	e.bank = s.Banks[n%2]
 	if e.bank.Epoch != n {
-		e.bank = flymon.ChipBank{} // of another epoch, or of none: no packet came in this one
+		e.bank = flymon.ChipBank{} // of another epoch, or of none: no packet arrived in this one
 	}
 	got, err := rd.take(r, t, &d.placed, 0, &e)
 	if err != nil {
@@ -298,7 +297,7 @@ func (rd *reader) readEpoch(r *round, t *task, at clock, s *flymon.ChipStatus) e
 		e.flags |= flymon.FlagLate
 	}
 	d.next, d.began, d.flags = cur, 0, 0
-	if stepped { // in this epoch or in the one that counts
+	if stepped { // in this epoch or in the current one
 		d.flags = flymon.FlagClockStep
 	}
 	rd.remember(t)
@@ -306,13 +305,13 @@ func (rd *reader) readEpoch(r *round, t *task, at clock, s *flymon.ChipStatus) e
 	return nil
 }
 
-// counts reports whether the chip still has the count that is known.
+// counts reports whether the chip still has the known count.
 func (d *deployment) counts(at clock, s *flymon.ChipStatus) bool {
 	return d.known && at.started == d.at.started && s.Generation == d.generation
 }
 
-// begin meets a task that the orchagent or the chip started over. If the chip counted for it in the
-// last epoch already, that one is the first, and this one is whole; if a former process knew of this count, it goes on:
+// begin starts reading a task after orchagent or the chip started. If the chip counted the task in the last epoch
+// already, that epoch is the first, and the current one is complete. If a former process knew this count, it continues:
 // an epoch whose bank was cleared has been read.
 func (rd *reader) begin(r *round, t *task, at clock, s *flymon.ChipStatus, cur uint64) error {
 	d := t.InASIC
@@ -341,7 +340,7 @@ func (rd *reader) begin(r *round, t *task, at clock, s *flymon.ChipStatus, cur u
 	return nil
 }
 
-// readUnbounded reads a task without epochs: all that it has counted so far.
+// readUnbounded reads all counts so far of a task without epochs.
 func (rd *reader) readUnbounded(r *round, t *task, at clock, s *flymon.ChipStatus) error {
 	d := t.InASIC
 	if !d.counts(at, s) {
@@ -363,8 +362,8 @@ func (rd *reader) readUnbounded(r *round, t *task, at clock, s *flymon.ChipStatu
 	return nil
 }
 
-// beginUnbounded meets a task without epochs. Its registers are never cleared: what nobody can tell the beginning of is
-// thrown away.
+// beginUnbounded starts reading a task without epochs. Its registers are otherwise never cleared, but counts with an
+// unknown begin are dropped.
 func (rd *reader) beginUnbounded(
 	r *round, t *task, at clock, s *flymon.ChipStatus,
 ) (clock, *flymon.ChipStatus, error) {
@@ -389,15 +388,15 @@ func (rd *reader) beginUnbounded(
 	return at, s, nil
 }
 
-// timesDiffer notes that the clock was set while a task counted that has no epochs. Counts stay what they are, but
-// times before and after have no difference that means anything.
+// timesDiffer records that the clock was set while a task without epochs counted. Counts are unaffected, but the
+// difference between times before and after has no meaning.
 func (d *deployment) timesDiffer() {
 	if d.row.Attribute.Kind == flymon.MaxInterval {
 		d.flags |= flymon.FlagClockStep
 	}
 }
 
-// beginAgain has a task with one bank count from 0.
+// beginAgain makes a task with one bank count from 0.
 func (rd *reader) beginAgain(r *round, t *task) (clock, *flymon.ChipStatus, error) {
 	if err := r.clear(t.Name, 0); err != nil {
 		return clock{}, nil, err

@@ -16,12 +16,12 @@ import (
 
 // Tunnels of records use the defaults of mirror sessions.
 const (
-	sourcePort = 49152 // of UDP: the first of the private range
+	sourcePort = 49152 // UDP source port: the first one of the private range
 	tunnelTOS  = 8 << 2
 	tunnelTTL  = 255
 )
 
-// A binding is a session in the ASIC, or on its way in or out.
+// A binding is a session in the ASIC, or one that is being added or removed.
 type binding struct {
 	scheme    *scheme
 	label     record.ChipSession
@@ -30,7 +30,7 @@ type binding struct {
 	announced *record.Plan
 }
 
-// labelOf returns the chip's name for a session. SAI takes 15 characters.
+// labelOf returns the chip's name for a session. SAI accepts 15 characters.
 func labelOf(name string) string {
 	const most = 12
 	if len(name) > most {
@@ -40,13 +40,13 @@ func labelOf(name string) string {
 	return record.LabelPrefix + name
 }
 
-// A tunnel is how a session's records travel, in terms of SAI.
+// A tunnel contains the SAI attributes of the encapsulation of a session's records.
 type tunnel struct {
 	attrs []sai.Attr
 	label record.ChipSession
 }
 
-// tunnel finds the way to the collector.
+// tunnel determines the path to the collector.
 func (o *Orch) tunnel(row schema.RecordFlow) (t tunnel, err error) {
 	to := row.Collector.Addr()
 	way, err := o.routes.Way(to)
@@ -105,7 +105,7 @@ func mirrorTo(session sai.OID) []orch.ACLVariant {
 	return []orch.ACLVariant{{Actions: []sai.Attr{mirror}}}
 }
 
-// Wanted returns why a session must not be bound, and nil if it must be.
+// Wanted returns the reason why a session must not be bound, and nil if it must be bound.
 func (o *Orch) Wanted(_ context.Context, s *session) error {
 	if s.Row.Encapsulation == schema.RecordUDP && o.noUDP {
 		return &schema.FieldError{
@@ -128,8 +128,8 @@ func (o *Orch) Wanted(_ context.Context, s *session) error {
 	return nil
 }
 
-// Stays reports whether a session can stay in the ASIC, and updates it if the way to its collector
-// changed. Without a way or a plan it cannot stay.
+// Stays reports whether a session can remain in the ASIC. It updates the session if the path to its collector has
+// changed. Without a path or a plan the session cannot remain.
 func (o *Orch) Stays(ctx context.Context, s *session) bool {
 	t, c, err := o.want(ctx, s.Row)
 	if err != nil {
@@ -138,7 +138,7 @@ func (o *Orch) Stays(ctx context.Context, s *session) bool {
 	}
 	b := s.InASIC
 	if !o.Attached(o.rules, []schema.ACLRuleKey{s.RowInASIC.Rule}) {
-		return false // the rule's entry is gone
+		return false // the rule's entry was removed
 	}
 	if s.Leaving || b.scheme != c || !c.current() || !reflect.DeepEqual(s.RowInASIC, s.Row) || !o.change(ctx, s, t) {
 		return false
@@ -147,7 +147,7 @@ func (o *Orch) Stays(ctx context.Context, s *session) bool {
 	return true
 }
 
-// Deploy brings up the sessions that are missing.
+// Deploy deploys the missing sessions.
 func (o *Orch) Deploy(ctx context.Context, wanted []*session) {
 	for _, s := range wanted {
 		if s.InASIC == nil {
@@ -157,7 +157,7 @@ func (o *Orch) Deploy(ctx context.Context, wanted []*session) {
 	o.dropSchemes()
 }
 
-// want returns what a session should be in the ASIC, or why it cannot be.
+// want returns the target state of a session in the ASIC, or the reason why it is impossible.
 func (o *Orch) want(ctx context.Context, row schema.RecordFlow) (t tunnel, c *scheme, err error) {
 	if t, err = o.tunnel(row); err != nil {
 		return t, nil, err
@@ -166,14 +166,14 @@ func (o *Orch) want(ctx context.Context, row schema.RecordFlow) (t tunnel, c *sc
 	return t, c, err
 }
 
-// settable are the attributes that can follow the way without recreating the session.
+// settable contains the attributes that can follow the path without recreation of the session.
 var settable = []sai.AttrID{
 	sai.MirrorSessionAttrMonitorPort, sai.MirrorSessionAttrSrcIPAddress, sai.MirrorSessionAttrSrcMACAddress,
 	sai.MirrorSessionAttrDstMACAddress,
 }
 
-// change makes a session follow the way to its collector, all steps or none. It returns false if
-// that failed and the session must be recreated.
+// change updates a session for a new path to its collector: all steps or none. It returns false if that failed and the
+// session must be recreated.
 func (o *Orch) change(ctx context.Context, s *session, t tunnel) bool {
 	b := s.InASIC
 	var undo orch.Undo
@@ -203,7 +203,7 @@ func (o *Orch) change(ctx context.Context, s *session, t tunnel) bool {
 	return true
 }
 
-// bringUp makes a session.
+// bringUp deploys a session.
 func (o *Orch) bringUp(ctx context.Context, s *session) error {
 	t, c, err := o.want(ctx, s.Row)
 	if err != nil {
@@ -219,7 +219,7 @@ func (o *Orch) bringUp(ctx context.Context, s *session) error {
 	return nil
 }
 
-// remark says what a plan lacks of what was asked for.
+// remark returns a note about the requested parts that a plan does not contain.
 func (o *Orch) remark(p *record.Plan) string {
 	told := func(r record.Recorded) bool { return len(r.Actions) > 0 }
 	switch {
@@ -232,7 +232,7 @@ func (o *Orch) remark(p *record.Plan) string {
 	return "no action is recorded: hits and runs took all bits of phv " + p.PHV
 }
 
-// announce publishes the plan that a session records by.
+// announce publishes the plan of a session.
 func (o *Orch) announce(ctx context.Context, s *session) {
 	b := s.InASIC
 	s.Note = o.remark(b.scheme.plan)
@@ -249,7 +249,7 @@ func (o *Orch) announce(ctx context.Context, s *session) {
 	o.planned.Publish(ctx, Planned{s.Name, b.announced})
 }
 
-// steps are a session's label in the plan, its mirror session and its ACL entry.
+// steps performs the steps of a session: its label in the plan, its mirror session and its ACL entry.
 func (o *Orch) steps(ctx context.Context, s *session) error {
 	b := s.InASIC
 	err := o.join(ctx, b.scheme, b.label)
@@ -264,7 +264,7 @@ func (o *Orch) steps(ctx context.Context, s *session) error {
 	return o.Attach(ctx, s, o.rules, []schema.ACLRuleKey{s.RowInASIC.Rule}, mirrorTo(b.mirror))
 }
 
-// Left ends what COUNTERS_DB says of a session.
+// Left removes the rows of a session from COUNTERS_DB.
 func (o *Orch) Left(s *session) {
 	o.counters.Drop(s.Name)
 	o.plans.Drop(s.Name)

@@ -11,8 +11,7 @@ import (
 	"tamtam/tam/record"
 )
 
-// probe asks the ASIC whether it can record, and how its mirror sessions are
-// tunnelled.
+// probe asks the ASIC whether it can record, and how it encapsulates mirrored packets.
 func (o *Orch) probe(ctx context.Context, api sai.API) error {
 	for _, name := range []string{record.ObjectPlan, record.ObjectGraph, record.ObjectCounters} {
 		n, err := feature.Room(ctx, api, name)
@@ -24,7 +23,7 @@ func (o *Orch) probe(ctx context.Context, api sai.API) error {
 			return nil
 		}
 	}
-	// Selection is the parser's: what is dropped in front of the ingress ACL is to be recorded too.
+	// Selection happens in the parser, because packets that are dropped before the ingress ACL must be recorded too.
 	switch can, err := api.AttrCapability(ctx, sai.SwitchAttrPreIngressACL); {
 	case errors.Is(err, swss.ErrUnavailable):
 		return err
@@ -33,7 +32,7 @@ func (o *Orch) probe(ctx context.Context, api sai.API) error {
 			sai.SwitchAttrPreIngressACL.String()
 		return nil
 	}
-	// What an ASIC does not say here shows when a session is created.
+	// If an ASIC does not answer here, the creation of a session reveals the missing capability.
 	types, err := api.EnumCapability(ctx, sai.MirrorSessionAttrType)
 	if errors.Is(err, swss.ErrUnavailable) {
 		return err

@@ -9,13 +9,13 @@ import (
 	"tamtam/tam/record"
 )
 
-// notOf returns the classes of which no packet of a flow group is, by what it matches: tables that only such packets
-// run need no bits.
+// notOf returns the classes that no packet of a flow group can have, according to the rule's matches. Tables that only
+// packets of these classes pass need no bits.
 func (o *Orch) notOf(rule schema.ACLRuleKey) (not record.Classes) {
 	const both = record.ClassIPv4 | record.ClassIPv6
 	f, _ := o.rules.MatchOf(rule, sai.ACLEntryAttrFieldEtherType)
 	value, _ := f.Data.(sai.Uint)
-	mask, _ := f.Mask.(sai.Uint) // 0: it matches all
+	mask, _ := f.Mask.(sai.Uint) // 0 matches all
 	if mask&0x0800 != value&mask {
 		not |= record.ClassIPv4
 	}
@@ -49,7 +49,7 @@ func (o *Orch) notOf(rule schema.ACLRuleKey) (not record.Classes) {
 	return not | o.notTo(rule)
 }
 
-// notTo is notOf for the destination address.
+// notTo is like notOf, for the destination address.
 func (o *Orch) notTo(rule schema.ACLRuleKey) record.Classes {
 	f, _ := o.rules.MatchOf(rule, sai.ACLEntryAttrFieldDstMAC)
 	value, _ := f.Data.(sai.MAC)
@@ -63,7 +63,8 @@ func (o *Orch) notTo(rule schema.ACLRuleKey) record.Classes {
 	return record.ClassGroup
 }
 
-// notOfAny returns the classes of which no packet is of any session that has the settings, or is to have.
+// notOfAny returns the classes that no packet of any session with the settings can have. It includes sessions that will
+// have the settings.
 func (o *Orch) notOfAny(k schemeKey) record.Classes {
 	not, some := ^record.Classes(0), false
 	for _, s := range o.Sessions {
@@ -80,7 +81,7 @@ func (o *Orch) notOfAny(k schemeKey) record.Classes {
 	return not
 }
 
-// fitMatches makes plans again whose sessions leave more possible than they did, or less.
+// fitMatches replans schemes if the classes that their sessions exclude have changed.
 func (o *Orch) fitMatches(ctx context.Context) {
 	if o.graph == nil {
 		return

@@ -16,30 +16,31 @@ import (
 
 const featureName = schema.FeatureTableRecord
 
-// Rules is what table recording needs of ACLs; aclorch implements it.
+// Rules contains the functions of the ACLs that table recording needs. aclorch implements it.
 type Rules interface {
 	feature.VariantRules
-	// MatchOf returns what a rule matches in a field of an entry; false: anything.
+	// MatchOf returns what a rule matches in a field of an entry. It returns false if the rule matches any value.
 	MatchOf(rule schema.ACLRuleKey, field sai.AttrID) (sai.Field, bool)
-	// PreIngress says in advance that entries of a feature see packets before anything is decided about them.
+	// PreIngress announces that entries of a feature must match packets before the switch makes any decision about
+	// them.
 	PreIngress(feature string)
 }
 
-// Ports is what table recording needs to know about ports and LAGs; portsorch implements it.
+// Ports provides the ports and LAGs for table recording. portsorch implements it.
 type Ports interface {
-	// Port returns a port's object and the LAG that it is a member of ("" none).
+	// Port returns a port's object and the LAG that the port is a member of ("" if none).
 	Port(name string) (oid sai.OID, lag string, ok bool)
 	// LAG returns a LAG's object and the names of its members, sorted.
 	LAG(name string) (oid sai.OID, members []string, ok bool)
-	// Changes publishes ports and LAGs that came, joined or left, or are about to go: those are no
-	// longer found and must be released at once.
+	// Changes publishes the ports and LAGs that were added, that joined or left, or that will be removed. The latter
+	// can no longer be found, and must be released at once.
 	Changes() *orch.Topic[[]string]
 }
 
-// A Way is how packets to a collector leave the switch.
+// A Way describes how packets to a collector leave the switch.
 type Way = orch.Way
 
-// Config is what an [Orch] works with.
+// Config contains the configuration of an [Orch].
 type Config struct {
 	feature.Config
 	Rules    Rules
@@ -48,8 +49,7 @@ type Config struct {
 	Identity feature.Identity
 }
 
-// An Orch owns the plans of table recording and its sessions. All its methods run
-// on the daemon's goroutine.
+// An Orch owns the plans and the sessions of table recording. All its methods run on the daemon's goroutine.
 type Orch struct {
 	*feature.Feature[schema.RecordFlow, binding]
 	rules    Rules
@@ -59,20 +59,20 @@ type Orch struct {
 	plan     planner
 
 	noUDP     bool     // the switch has no mirror sessions over UDP
-	erspan    sai.Enum // how copies are tunnelled instead
+	erspan    sai.Enum // encapsulation of other copies
 	graph     *record.Graph
-	unlearned error     // why graph is nil
-	pollAt    time.Time // when the chip is looked at again
+	unlearned error     // reason why graph is nil
+	pollAt    time.Time // time of the next poll of the chip
 
 	schemes  map[schemeKey]*scheme
 	plans    feature.Rows               // of TAM_TABLERECORD_PLANS
 	counters feature.Rows               // of TAM_TABLERECORD_COUNTERS
-	places   feature.Rows               // of STATE_DB: where plans are
-	former   map[schemeKey]formerScheme // before the first view is applied
+	places   feature.Rows               // of STATE_DB: the bits of the plans
+	former   map[schemeKey]formerScheme // until the first view is applied
 	planned  orch.Topic[Planned]
 }
 
-// Planned says that a session records by a plan from now on.
+// Planned is the event that a session records by a plan from now on.
 type Planned struct {
 	Session string
 	Plan    *record.Plan
@@ -81,8 +81,8 @@ type Planned struct {
 // A session is a row of TAM_TABLERECORD_TABLE.
 type session = feature.Session[schema.RecordFlow, binding]
 
-// New asks the ASIC what it can do, notes the answer for APPL_DB SWITCH_TABLE,
-// and registers the handlers on the daemon, after those of the rules.
+// New asks the ASIC for its capabilities, records the answer for APPL_DB SWITCH_TABLE, and registers the handlers at
+// the daemon, after those of the rules.
 func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o := &Orch{
 		rules: cfg.Rules, ports: cfg.Ports, routes: cfg.Routes, identity: cfg.Identity, plan: makePlan,
@@ -96,7 +96,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 			What: "sessions", Again: orch.SomethingRemoved, OnePerRule: "table recording",
 		},
 		Logic: o,
-		// Plans are written first: a reader that sees records counted then finds what they mean.
+		// Plans are written first, so that a reader of the counters also finds the meaning of the records.
 		Rules: cfg.Rules, Counters: []*feature.Rows{&o.plans, &o.counters, &o.places},
 	}
 	if err := o.probe(ctx, cfg.SAI); err != nil {
@@ -117,8 +117,8 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	return o, nil
 }
 
-// Parse parses a row, and drops the names that are already resolved in it: a change of them alone
-// must not recreate the session.
+// Parse parses a row. It drops the names that are already resolved in the row, because a change of the names alone must
+// not recreate the session.
 func (o *Orch) Parse(key string, fields swss.FieldValues) (schema.RecordFlow, error) {
 	row, err := schema.ParseRecordFlow(key, fields)
 	row.CollectorName, row.SamplerName = "", ""
@@ -128,10 +128,10 @@ func (o *Orch) Parse(key string, fields swss.FieldValues) (schema.RecordFlow, er
 // Rule implements [feature.Grouped].
 func (o *Orch) Rule(row *schema.RecordFlow) schema.ACLRuleKey { return row.Rule }
 
-// Planned publishes which plans sessions record by.
+// Planned publishes the plans by which sessions record.
 func (o *Orch) Planned() *orch.Topic[Planned] { return &o.planned }
 
-// Done says where the collectors of sessions are.
+// Done passes the addresses of the collectors to the routes.
 func (o *Orch) Done(ctx context.Context) {
 	var list []netip.Addr
 	for _, s := range o.Sessions {
@@ -143,7 +143,7 @@ func (o *Orch) Done(ctx context.Context) {
 	o.routes.Want(ctx, slices.Compact(list))
 }
 
-// idChanged makes plans carry the new switch id.
+// idChanged writes the new switch id to the plans.
 func (o *Orch) idChanged(ctx context.Context) {
 	if o.identity.InUse().HasSwitchID {
 		for _, c := range o.sortedSchemes() {
@@ -158,7 +158,7 @@ func (o *Orch) idChanged(ctx context.Context) {
 	o.LookAgain(ctx)
 }
 
-// Ready fetches the graph that sessions are planned for, once there is a chip to ask.
+// Ready reads the graph for the plans of sessions, once there is a chip to ask.
 func (o *Orch) Ready(ctx context.Context) bool {
 	if o.graph == nil && o.unlearned == nil && o.asked() {
 		o.learn(ctx)
@@ -167,7 +167,7 @@ func (o *Orch) Ready(ctx context.Context) bool {
 	return true
 }
 
-// asked reports whether there is a chip that may have something to record.
+// asked reports whether there is a chip that may have to record.
 func (o *Orch) asked() bool {
 	return o.Asked && o.Active && o.Unsupported == "" && len(o.Sessions) > 0
 }

@@ -11,7 +11,8 @@ import (
 	"tamtam/tam/record"
 )
 
-// Fields of a row that remembers where the bits of a plan begin, which is the row's key, and what it was made by.
+// Fields of the row that stores the place of a plan: the parameters of the plan. The key of the row is the offset of
+// its bits.
 const (
 	fieldPHV           = "phv"
 	fieldMode          = "mode"
@@ -19,20 +20,20 @@ const (
 	fieldMust          = "must-record"
 	fieldProbabilities = "probabilities"
 	fieldGraph         = "graph" // its version
-	fieldPaths         = "paths" // JSON of the counted ones
+	fieldPaths         = "paths" // JSON of the counted paths
 )
 
-// maxPathsText bounds what is read as paths, in bytes.
+// maxPathsText is the maximum length of stored paths, in bytes.
 const maxPathsText = 4 << 20
 
-// A formerScheme is what a previous run knew of a plan in the chip.
+// A formerScheme contains the data of a previous run about a plan in the chip.
 type formerScheme struct {
 	offset, bits int
 	version      uint64
-	paths        []record.PathCount // nil: uniform probabilities
+	paths        []record.PathCount // nil if by uniform probabilities
 }
 
-// remember notes where the plan of a scheme is, for a process that comes later.
+// remember stores the place of a scheme's plan for a later process.
 func (o *Orch) remember(c *scheme) {
 	k := keyOf(c.settings)
 	row := swss.FieldValues{
@@ -49,8 +50,8 @@ func (o *Orch) remember(c *scheme) {
 	o.places.Put(strconv.Itoa(c.offset), row)
 }
 
-// takeFormer reads where plans were when orchagent ended. Otherwise which bits a plan gets depends on which session
-// comes first, and one that moves makes no records meanwhile.
+// takeFormer reads the places of the plans at the end of the previous process. Otherwise the order of the sessions
+// would determine the bits of a plan, and a plan with new bits would interrupt its records.
 func (o *Orch) takeFormer() {
 	o.former = map[schemeKey]formerScheme{}
 	rows := o.places.AllFormer()
@@ -67,7 +68,7 @@ func (o *Orch) takeFormer() {
 	}
 }
 
-// conflict says which other plan has the bits or the settings of a former one; nil: none.
+// conflict returns an error if another former plan has the same settings, or overlapping bits.
 func (o *Orch) conflict(k schemeKey, f formerScheme) error {
 	if other, ok := o.former[k]; ok {
 		return fmt.Errorf("the same plan is at %d", other.offset)
@@ -109,7 +110,7 @@ func parseFormer(key string, row swss.FieldValues) (k schemeKey, f formerScheme,
 	return k, f, nil
 }
 
-// ViewApplied says that the first view was applied: bits of a previous run that nobody came for are free.
+// ViewApplied frees the unused bits of the previous run after the first view was applied.
 func (o *Orch) ViewApplied() {
 	o.Feature.ViewApplied()
 	o.former = nil

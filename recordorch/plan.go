@@ -10,17 +10,17 @@ import (
 	"tamtam/tam/recordplan/p4graph"
 )
 
-// A planner finds a plan for a graph, by the paths that packets have taken, or without any by
-// uniform probabilities, for packets that are in none of some classes. The result depends on its arguments alone.
+// A planner finds a plan for a graph. It uses the paths of counted packets; without paths it uses uniform
+// probabilities. No packet has the classes in not. The result depends only on the arguments.
 type planner func(
 	ctx context.Context, g *record.Graph, paths []record.PathCount, not record.Classes, s schema.RecordSettings,
 ) (*record.Plan, error)
 
-// budget is how many sets a search may evaluate here, where other rows wait for it: about a second
-// of branch and bound, and far more than greedy search takes on a chip's graph.
+// budget is the maximum number of sets that a search may evaluate here, while other rows wait for it. Branch and bound
+// needs about a second for it, and greedy search needs far fewer sets on a chip's graph.
 const budget = 50_000
 
-// makePlan is the planner of recordplan.
+// makePlan is the planner that uses recordplan.
 func makePlan(
 	ctx context.Context, g *record.Graph, paths []record.PathCount, not record.Classes, s schema.RecordSettings,
 ) (*record.Plan, error) {
@@ -47,9 +47,9 @@ func makePlan(
 	return plan, nil
 }
 
-// unseen is the share of uniform probabilities that is mixed into counted ones. Recording is there
-// to catch what no packet has done yet: without the share, a plan would leave such tables out even
-// where it has bits for them.
+// unseen is the share of uniform probabilities in the mix with counted ones. The purpose of recording is to detect
+// behaviour that no packet has shown yet. Without the share, a plan would omit the tables of such packets even if it
+// had bits for them.
 const unseen = 0.01
 
 // mix adds that share of b to a.

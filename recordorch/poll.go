@@ -14,13 +14,13 @@ import (
 	"tamtam/tam/record"
 )
 
-// pollPeriod is how often the chip is polled.
+// pollPeriod is the interval between polls of the chip.
 const pollPeriod = feature.TryAgain
 
-// enough is how many packets must be counted before plans are made by their paths.
+// enough is the minimum number of counted packets before plans are made by their paths.
 const enough = 10_000
 
-// nextTimer returns when there is something to do; zero: never.
+// nextTimer returns the time of the next poll; zero if there is none.
 func (o *Orch) nextTimer() time.Time {
 	if !o.Running || !o.asked() {
 		return time.Time{}
@@ -39,8 +39,8 @@ func (o *Orch) timers(ctx context.Context, now time.Time) error {
 	return o.PollCounters(ctx)
 }
 
-// PollCounters polls the chip now: whether its graph has changed, how many packets it has counted,
-// and what the sessions have recorded.
+// PollCounters polls the chip now: whether its graph has changed, the number of counted packets, and the counters of
+// the sessions.
 func (o *Orch) PollCounters(ctx context.Context) error {
 	o.pollAt = o.Daemon.Now().Add(pollPeriod)
 	if !o.Running || !o.asked() {
@@ -70,8 +70,7 @@ func (o *Orch) look(ctx context.Context) error {
 	return errors.Join(err, o.readCounters(ctx))
 }
 
-// learn asks for the graph, and makes plans again if it is new. What is known already stays valid
-// until the chip says otherwise.
+// learn reads the graph. If it is new, learn makes all plans again. If the read fails, the known graph remains valid.
 func (o *Orch) learn(ctx context.Context) {
 	p, err := o.describe(ctx, true, false)
 	if err != nil {
@@ -85,7 +84,7 @@ func (o *Orch) learn(ctx context.Context) {
 	o.graph, o.unlearned = p.graph, nil
 	for _, c := range o.sortedSchemes() {
 		if o.planAnew(ctx, c, nil); c.plan == nil {
-			continue // its sessions say why
+			continue // its sessions report why
 		}
 		if err := o.write(ctx, c, c.labels); err != nil { // they are recreated
 			o.Log.Error("table recording", "err", err)
@@ -94,7 +93,7 @@ func (o *Orch) learn(ctx context.Context) {
 	o.MarkAll()
 }
 
-// planCounted makes the plans that are to be made by counted probabilities, once.
+// planCounted makes all plans that wait for counted probabilities, once each.
 func (o *Orch) planCounted(ctx context.Context) error {
 	var due []*scheme
 	for _, c := range o.sortedSchemes() {
@@ -110,7 +109,7 @@ func (o *Orch) planCounted(ctx context.Context) error {
 		return err
 	}
 	if p.version != o.graph.Version || len(p.paths) == 0 {
-		return nil // the next poll will find out
+		return nil // the next poll detects it
 	}
 	for _, c := range due {
 		o.planByCounts(ctx, c, p.paths)
@@ -118,8 +117,8 @@ func (o *Orch) planCounted(ctx context.Context) error {
 	return nil
 }
 
-// planByCounts makes a plan by the paths that are counted. If there is none, or the chip does not
-// accept it, the previous one stays.
+// planByCounts makes a plan by the counted paths. If that fails, or the chip does not accept the plan, the previous
+// plan remains.
 func (o *Orch) planByCounts(ctx context.Context, c *scheme, paths []record.PathCount) {
 	was := c.plan
 	o.planAnew(ctx, c, paths)
@@ -135,7 +134,7 @@ func (o *Orch) planByCounts(ctx context.Context, c *scheme, paths []record.PathC
 	o.MarkAll()
 }
 
-// readCounters reads what the sessions have recorded.
+// readCounters reads the counters of the sessions' records.
 func (o *Orch) readCounters(ctx context.Context) error {
 	for some := range slices.Chunk(o.bound(), record.MaxLabels) {
 		labels := make([]string, len(some))
@@ -154,7 +153,7 @@ func (o *Orch) readCounters(ctx context.Context) error {
 	return nil
 }
 
-// countersOf returns the row of the counters of a session, in the order of its words in the chip.
+// countersOf returns the counters row of a session. The words are in the order of the chip.
 func countersOf(words []uint64) swss.FieldValues {
 	row := swss.FieldValues{}
 	for i, f := range schema.CountersIn(schema.CountersRecord) {

@@ -18,7 +18,7 @@ import (
 // recordBits is the size of a packet's record word, which the plans of a chip share.
 const recordBits = 64
 
-// A schemeKey is what sessions that share a plan agree on.
+// A schemeKey contains the settings that are equal in sessions with a common plan.
 type schemeKey struct{ phv, mode, algorithm, must, probabilities string }
 
 func keyOf(s schema.RecordSettings) schemeKey {
@@ -30,26 +30,25 @@ func (k schemeKey) compare(l schemeKey) int {
 		cmp.Compare(k.must, l.must), cmp.Compare(k.probabilities, l.probabilities))
 }
 
-// A scheme is a plan for the sessions that share it, and its object in the chip while
-// there are some.
+// A scheme is a plan with the sessions that share it. While there are such sessions, it also has an object in the chip.
 type scheme struct {
 	settings schema.RecordSettings
 
-	// The plan, or why there is none, for a version of the graph.
-	version uint64 // 0: not planned yet
+	// The plan for a version of the graph, or the reason why there is none.
+	version uint64 // 0 if not planned yet
 	plan    *record.Plan
 	err     error
 	counted bool               // by counted probabilities
-	not     record.Classes     // of which no packet is that it was made for
-	paths   []record.PathCount // that it was made by; nil: by uniform probabilities
+	not     record.Classes     // classes that were excluded for the plan
+	paths   []record.PathCount // that determined the plan; nil if by uniform probabilities
 
 	object feature.Object
 	offset int // of its bits in the record word
 	labels map[string]record.ChipSession
-	planID uint32 // of the plan that the chip has
+	planID uint32 // of the plan in the chip
 }
 
-// scheme returns the scheme of some settings, planned for the current graph.
+// scheme returns the scheme for some settings, planned for the current graph.
 func (o *Orch) scheme(ctx context.Context, s schema.RecordSettings) (*scheme, error) {
 	k := keyOf(s)
 	c := o.schemes[k]
@@ -73,7 +72,7 @@ func (o *Orch) scheme(ctx context.Context, s schema.RecordSettings) (*scheme, er
 	return c, c.err
 }
 
-// planAnew makes the plan of a scheme for the current graph, by counted paths or by none.
+// planAnew makes the plan of a scheme for the current graph, by counted paths or by uniform probabilities.
 func (o *Orch) planAnew(ctx context.Context, c *scheme, paths []record.PathCount) {
 	c.version, c.counted, c.paths, c.not = o.graph.Version, paths != nil, paths, o.notOfAny(keyOf(c.settings))
 	var err error
@@ -87,13 +86,12 @@ func (o *Orch) planAnew(ctx context.Context, c *scheme, paths []record.PathCount
 // current reports whether the chip records by the current plan.
 func (c *scheme) current() bool { return c.plan != nil && c.planID == c.plan.ID }
 
-// awaits reports whether the plan is still to be made by counted probabilities.
+// awaits reports whether the plan must still be made by counted probabilities.
 func (c *scheme) awaits() bool {
 	return c.settings.Probabilities == schema.ProbabilitiesCounted && c.current() && !c.counted
 }
 
-// write creates or sets the object of a scheme, with these sessions. If that fails, nothing has
-// changed.
+// write creates or sets the object of a scheme with these sessions. If that fails, the object has not changed.
 func (o *Orch) write(ctx context.Context, c *scheme, labels map[string]record.ChipSession) error {
 	offset := c.offset
 	if was, ok := o.former[keyOf(c.settings)]; !c.object.There() && ok {
@@ -122,14 +120,14 @@ func (o *Orch) write(ctx context.Context, c *scheme, labels map[string]record.Ch
 	return nil
 }
 
-// join makes a session record by the plan, or changes how it does.
+// join adds a session to the plan, or changes its parameters there.
 func (o *Orch) join(ctx context.Context, c *scheme, s record.ChipSession) error {
 	labels := maps.Clone(c.labels)
 	labels[s.Label] = s
 	return o.write(ctx, c, labels)
 }
 
-// part undoes join. The object is removed with the last session.
+// part undoes join. It removes the object with the last session.
 func (o *Orch) part(ctx context.Context, c *scheme, label string) error {
 	labels := maps.Clone(c.labels)
 	delete(labels, label)
@@ -143,11 +141,11 @@ func (o *Orch) part(ctx context.Context, c *scheme, label string) error {
 		c.planID = 0
 		o.places.Drop(strconv.Itoa(c.offset))
 	}
-	c.labels = labels // the plan could not be changed: all its sessions are taken down
+	c.labels = labels // the plan could not be changed; all its sessions are removed
 	return nil
 }
 
-// room finds bits of the record word that no plan has, nor had when orchagent ended.
+// room finds bits of the record word that no plan uses or has reserved from the previous run.
 func (o *Orch) room(bits int) (offset int, err error) {
 	used := [recordBits]bool{}
 	left := recordBits
@@ -189,7 +187,7 @@ func (o *Orch) room(bits int) (offset int, err error) {
 		bits, recordBits, left, apart, sai.StatusInsufficientResources)
 }
 
-// dropSchemes forgets the schemes that no session needs.
+// dropSchemes deletes the schemes that no session needs.
 func (o *Orch) dropSchemes() {
 	wanted := map[schemeKey]bool{}
 	for _, s := range o.Sessions {

@@ -9,19 +9,19 @@ import (
 	"tamtam/tam/recordplan/p4graph"
 )
 
-// maxPaths is how many paths a chip counts.
+// maxPaths is the number of paths that a chip counts.
 const maxPaths = 1024
 
-// A pipeline is what the chip says about its pipeline.
+// A pipeline is the chip's description of its pipeline.
 type pipeline struct {
 	version uint64 // of its graph
-	counted uint64 // packets since the first plan or the last change of the graph
+	counted uint64 // number of packets since the first plan or the last change of the graph
 	graph   *record.Graph
 	paths   []record.PathCount
 }
 
-// describe asks for the pipeline: always for the version and how many packets are
-// counted, and for the graph or the paths if wanted.
+// describe reads the pipeline: always the version and the number of counted packets, and on request the graph or the
+// paths.
 func (o *Orch) describe(ctx context.Context, graph, paths bool) (p pipeline, err error) {
 	room := 512
 	if graph || paths {
@@ -67,7 +67,7 @@ func parsePipeline(values feature.Values, graph, paths bool) (p pipeline, err er
 	return p, nil
 }
 
-// counted are the windows of the counters of labels, at most [record.MaxLabels].
+// counted describes the read objects of the counters of labels, at most [record.MaxLabels].
 var counted = feature.Counted{
 	Name: record.ObjectCounters, Labels: record.AttrLabels, Counters: record.AttrCounters, Words: record.CounterWords,
 }

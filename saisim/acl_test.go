@@ -36,7 +36,7 @@ func (r *rig) group(stage, kind sai.Enum, tables ...sai.OID) sai.OID {
 
 func action(a sai.Enum) []any { return []any{sai.ACLEntryAttrActionPacketAction, sai.Do(a)} }
 
-// A LAG without a member takes what entries send there nowhere.
+// An entry that redirects to a LAG without members sends packets nowhere.
 func TestRedirectToNobody(t *testing.T) {
 	r := newRig(t, profile.Small())
 	table := r.acl(sai.ACLStageIngress)
@@ -47,7 +47,7 @@ func TestRedirectToNobody(t *testing.T) {
 	}
 }
 
-// What a vendor's SAI refuses, the chip refuses.
+// The chip refuses what a vendor's SAI refuses.
 func TestRefusals(t *testing.T) {
 	r := newRig(t, profile.Small())
 	table := r.acl(sai.ACLStageIngress, sai.ACLTableAttrFieldSrcMAC, sai.Bool(true),
@@ -128,7 +128,7 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-// Tables, entries, ranges and TAM objects run out where the profile says.
+// Tables, entries, ranges and TAM objects run out at the limits of the profile.
 func TestResourcesRunOut(t *testing.T) {
 	r := newRig(t, profile.Small()) // 4 tables, 64 entries, 32 per table, 4 ranges, 4 TAM INT
 	var tables []sai.OID

@@ -8,7 +8,7 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// What ACL entries do beside dropping and mirroring.
+// ACL entries have more actions than dropping and mirroring.
 func TestACLRewrites(t *testing.T) {
 	frame := packet(0, at4(0, 9), at4(1, 20), 64, 100)
 	bridged := eth(host(77), host(9), frame[12:])
@@ -70,8 +70,7 @@ func TestACLRewrites(t *testing.T) {
 	}
 }
 
-// Entries match the traffic class that the port sorts a frame into, and at the
-// egress the one that an entry has set.
+// Entries match the traffic class that the port assigns to a frame. At egress they match the one that an entry has set.
 func TestTrafficClassMatch(t *testing.T) {
 	r := newRig(t, profile.Small())
 	r.send(1, udpFrame(2, 1, 60))

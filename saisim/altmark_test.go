@@ -19,8 +19,8 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// The tables of "AM-PM: Efficient Network Telemetry using Alternate Marking",
-// section 3, row by row as they are printed. Of the rows that match, the first counts.
+// papersTables holds the tables of "AM-PM: Efficient Network Telemetry using Alternate Marking", section 3, row by row
+// as printed. The first matching row counts.
 var papersTables = map[int][][2]string{
 	1: { // step, initiating MP
 		{"TimeBit = 0", "MarkBit = 0, counter0"},
@@ -57,8 +57,7 @@ var papersTables = map[int][][2]string{
 	},
 }
 
-// tablesOf are the tables by which a measurement point goes: for the mark and, in
-// double marking, for the second mark.
+// tablesOf returns the tables of a measurement point: for the mark and, in double marking, for the second mark.
 func tablesOf(s altmark.Session) (tables []int) {
 	initiating := map[altmark.Method][]int{altmark.Step: {1}, altmark.Pulse: {3}, altmark.Double: {1, 3},
 		altmark.Muxed: {5}}
@@ -71,11 +70,11 @@ func tablesOf(s altmark.Session) (tables []int) {
 	return tables
 }
 
-// A did is what the matching row of a table does; what it does not name is "".
+// A did is the action of a table's matching row. Parts that the row does not name are "".
 type did struct {
 	mark, reg, counter string
 	timestamp          bool
-	row                int // 1 is the first; 0: none matches
+	row                int // 1 is the first; zero if none matches
 }
 
 // byTable looks time bits, register and mark up in a table.
@@ -110,8 +109,8 @@ func byTable(table int, timeBits, reg, mark string) (d did) {
 	return d
 }
 
-// timeBits are the time bit and the two bits behind it: for an interval of 16 s,
-// Seconds[4:2] of the paper's section 3.4.
+// timeBits returns the time bit and the next two bits. For an interval of 16 s, they are Seconds[4:2] of the paper's
+// section 3.4.
 func timeBits(n altmark.Interval, t altmark.Time) string {
 	x := new(big.Rat).Add(new(big.Rat).SetUint64(t.Seconds), big.NewRat(int64(t.Nanoseconds), 1e9))
 	quarter := big.NewRat(1, 4)
@@ -125,8 +124,7 @@ func timeBits(n altmark.Interval, t altmark.Time) string {
 	return fmt.Sprintf("%d%d%d", q.Bit(2), q.Bit(1), q.Bit(0))
 }
 
-// A marker is a chip that measures, with an ACL table for flows on port 0. Host 2 is
-// known at port 2.
+// A marker is a chip that measures, with an ACL table for flows on port 0. Host 2 is known at port 2.
 type marker struct {
 	*rig
 	table sai.OID
@@ -148,7 +146,7 @@ func newMarkerOf(t testing.TB, p profile.Profile) *marker {
 	return m
 }
 
-// profileJSON is the ENTRY of a profile.
+// profileJSON returns the ENTRY of a profile.
 func profileJSON(lane int, s altmark.Session, guard time.Duration) sai.Bytes {
 	return guardedJSON(lane, s, guard, guard)
 }
@@ -184,7 +182,7 @@ func (r *rig) profile(lane int, s altmark.Session, guard time.Duration) sai.OID 
 	return r.extension(altmark.ObjectProfile, profileJSON(lane, s, guard))
 }
 
-// yields is the action of a flow's entry.
+// yields returns the action of a flow's entry.
 func yields(lane, colour, index int) []any {
 	return []any{sai.ACLEntryAttrActionSetACLMetaData, sai.Do(sai.Uint(0xa<<28 | lane<<24 | colour<<23 | index))}
 }
@@ -208,7 +206,7 @@ func toPort(n int) []any {
 	return []any{sai.ACLEntryAttrFieldL4DstPort, sai.Match(sai.Uint(n), sai.Uint(0xffff))}
 }
 
-// A colourWords is what a window has of a flow and colour.
+// A colourWords holds the values of a flow and colour in a register read.
 type colourWords struct {
 	packets, bytes, captures, seconds, nanoseconds, unsync, outside, pulseBytes uint64
 }
@@ -219,7 +217,7 @@ func (w colourWords) String() string {
 		w.packets, w.bytes, w.captures, w.seconds, w.nanoseconds, w.unsync, w.outside, w.pulseBytes)
 }
 
-// words reads the attributes of a window of flows.
+// words returns the attributes of a register read of flows.
 func (r *rig) words(indices ...int) map[string][]uint64 {
 	r.Helper()
 	text, _ := json.Marshal(indices)
@@ -245,7 +243,7 @@ func (r *rig) words(indices ...int) map[string][]uint64 {
 	return words
 }
 
-// colours reads both colours of a flow.
+// colours returns both colours of a flow.
 func (r *rig) colours(index int) [2]colourWords {
 	r.Helper()
 	w := r.words(index)["counters"]
@@ -260,25 +258,25 @@ func (r *rig) colours(index int) [2]colourWords {
 	return c
 }
 
-// timeAt is the time of day at a cycle.
+// timeAt returns the time of day at a cycle.
 func (r *rig) timeAt(at saisim.Cycle) altmark.Time {
 	t := r.Timestamp(at)
 	return altmark.Time{Seconds: t.Seconds, Nanoseconds: t.Nanoseconds}
 }
 
-// within returns a cycle in the kth period that begins with an even number after
-// the chip's start, at 1/1000 part of it.
+// within returns a cycle in the kth period that begins with an even number after the chip's start, at part/1000 of the
+// period.
 func (r *rig) within(n altmark.Interval, k, part uint64) saisim.Cycle {
 	first := n.Period(altmark.At(start))/2*2 + 2
 	begin := n.Start(first + k).Sub(altmark.At(start))
 	return r.CycleAt(begin + n.Duration()/1000*time.Duration(part))
 }
 
-// A markedFrame makes frames that have a mark.
+// A markedFrame is a frame with marks.
 type markedFrame struct {
 	data []byte
 	l3   int
-	at   int // of L and D; 0: there is no AltMark option
+	at   int // offset of L and D; zero if there is no AltMark option
 }
 
 func (f markedFrame) v4() bool { return f.data[f.l3]>>4 == 4 }
@@ -305,7 +303,7 @@ func (f markedFrame) bit(m altmark.Mark) string {
 	return "0"
 }
 
-// with returns the frame with another mark, its checksum computed anew.
+// with returns the frame with another mark and a recomputed checksum.
 func (f markedFrame) with(m altmark.Mark, bit string) markedFrame {
 	f.data = bytes.Clone(f.data)
 	if f.bit(m) != bit {
@@ -331,7 +329,7 @@ func (f markedFrame) with(m altmark.Mark, bit string) markedFrame {
 	return f
 }
 
-// randomFrame is UDP to a port, with whatever is in the bits that may be marks.
+// randomFrame returns a UDP frame to a port, with random values in the bits that may be marks.
 func randomFrame(rnd *rand.Rand, m altmark.Mark, port uint16) markedFrame {
 	payload := udp(1000, port, 18+rnd.IntN(100))
 	six := m == altmark.IPv6Loss || m == altmark.IPv6Delay || m.DSCPBit() != 0 && rnd.IntN(2) == 0
@@ -358,7 +356,7 @@ func randomFrame(rnd *rand.Rand, m altmark.Mark, port uint16) markedFrame {
 	return f
 }
 
-// second returns a mark that a packet with m has too.
+// second returns another mark that a packet with m also has.
 func second(m altmark.Mark) altmark.Mark {
 	switch m {
 	case altmark.DSCP5:
@@ -373,9 +371,9 @@ func second(m altmark.Mark) altmark.Mark {
 	return m + 1
 }
 
-// What the chip does in few rules per profile and two per flow is what the tables
-// say literally: the marks in the frames that leave, with nothing else changed, both
-// counters in packets and bytes, and the timestamps. Every row is needed.
+// The chip implements the tables literally, with only a small set of rules per profile and two per flow. This holds for
+// the marks in the frames that leave, with nothing else changed, for both counters in packets and bytes, and for the
+// timestamps. Every row is needed.
 func TestChipIsThePapersTables(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")
@@ -405,7 +403,7 @@ func TestChipIsThePapersTables(t *testing.T) {
 	})
 }
 
-// A flowByTables is what the tables' registers and counters have of a flow.
+// A flowByTables holds the state of a flow in the tables' registers and counters.
 type flowByTables struct {
 	reg string
 	of  [2]colourWords
@@ -446,7 +444,7 @@ func compareWithTables(t *testing.T, rnd *rand.Rand, s altmark.Session, used map
 	}
 }
 
-// step is a packet of the flow by the tables. It returns how it leaves.
+// step applies the tables to a packet of the flow. It returns the packet as it leaves.
 func (x *flowByTables) step(s altmark.Session, now altmark.Time, f markedFrame, used map[int]map[int]bool) markedFrame {
 	bits, out, colour, stamped, reg := timeBits(s.Interval, now), f, "", false, x.reg
 	for i, table := range tablesOf(s) {
@@ -487,15 +485,15 @@ func (x *flowByTables) step(s altmark.Session, now altmark.Time, f markedFrame, 
 	return out
 }
 
-// Figure 2 of the paper: five packets in each of four intervals, the third in the
-// middle. Muxed marking is the XOR of step and pulse, and its captures are the pulses.
+// Figure 2 of the paper has five packets in each of four intervals, the third in the middle. Muxed marking is the XOR
+// of step and pulse, and its captures are the pulses.
 func TestFigure2(t *testing.T) {
 	const (
 		step  = "00000 11111 00000 11111"
 		pulse = "00100 00100 00100 00100"
 		muxed = "00100 11011 00100 11011"
-		// Figure 2 draws the pulse in the middle. By table 3 it is the first packet of an
-		// interval; Reg is 0 in the beginning, as is the first time bit.
+		// Figure 2 draws the pulse in the middle. By table 3 it is the first packet of an interval. Reg is 0 at first,
+		// as is the first time bit.
 		first = "00000 10000 10000 10000"
 	)
 	for _, tt := range []struct {

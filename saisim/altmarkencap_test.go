@@ -15,7 +15,7 @@ import (
 
 const headerFrom, headerTo = "2001:db8:ff::1", "2001:db8:ff::3"
 
-// encapsulated are a frame's bytes with a header around its IPv4 packet.
+// encapsulated returns a frame's bytes with a header around its IPv4 packet.
 func encapsulated(frame []byte, option uint32) []byte {
 	src, dst := netip.MustParseAddr(headerFrom).As16(), netip.MustParseAddr(headerTo).As16()
 	b := append(append([]byte{}, frame[:12]...), 0x86, 0xdd, 0x60, 0, 0, 0)
@@ -25,7 +25,7 @@ func encapsulated(frame []byte, option uint32) []byte {
 	return append(b, frame[14:]...)
 }
 
-// newEncapLoad is a load whose packets all get a header, or have it taken off.
+// newEncapLoad returns a load in which a header is added to all packets, or removed from them.
 func newEncapLoad(t testing.TB, ends bool) *load {
 	l := newRoutedLoad(t, 0, false)
 	r := &router{rig: l.rig, vr: l.get(sai.ObjectTypeSwitch, l.sw, sai.SwitchAttrDefaultVirtualRouterID).(sai.OID)}
@@ -63,8 +63,8 @@ func encapJSON(what string, hops bool) sai.Bytes {
 			headerFrom, headerTo, limit))
 }
 
-// What a header does to a packet is just that: the frame with the header is the one that came, its TTL one less, behind
-// 48 bytes, and the other way round. The router interface that it came in at counts it as it was received.
+// Encapsulation changes only this: the frame with the header is the one received, with its TTL decremented, behind 48
+// bytes, and the other way round. The router interface where it arrived counts it as received.
 func TestEncapsulated(t *testing.T) {
 	for _, ends := range []bool{false, true} {
 		l := newEncapLoad(t, ends)
@@ -95,12 +95,12 @@ func TestEncapsulated(t *testing.T) {
 	}
 }
 
-// Putting headers around packets, and taking them off, allocates nothing.
+// Adding and removing headers allocates nothing.
 func TestEncapDoesNotAllocate(t *testing.T) {
 	countsAllocations(t)
 	for _, ends := range []bool{false, true} {
 		l := newEncapLoad(t, ends)
-		l.pause = 20 // what has a header leaves by one port
+		l.pause = 20 // encapsulated packets leave by one port
 		l.allocatesNothing(t, 200_000)
 		l.balanced()
 		if b := l.Books(); l.sent == 0 || b.ToCPU > 0 {
@@ -109,7 +109,7 @@ func TestEncapDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// A header that is not possible is refused with what would be right.
+// An impossible header is refused, with valid values in the error.
 func TestEncapRefused(t *testing.T) {
 	for value, want := range map[string]string{
 		`"encap":{"src":"10.0.0.1","dst":"2001:db8::2","hop-limit":9}`: `src of encap is ` +

@@ -23,9 +23,9 @@ func (m *marker) sendMarked(at saisim.Cycle, bit byte) {
 	m.sendAt(0, at, saisim.Frame{Data: withChecksum(f)})
 }
 
-// Steps are told from pulses by the mark alone: a change is a step if the last one
-// is 3/4 of an interval ago, else a pulse. After a pause of more than 1/8 of it a
-// step may have been missed. Times are in 1/1000 of the interval.
+// Steps are distinguished from pulses by the mark alone: a change is a step if the last step is 3/4 of an interval ago,
+// otherwise a pulse. After a pause of more than 1/8 of the interval a step may have been missed. Times are in 1/1000 of
+// the interval.
 func TestMuxedWithoutSlots(t *testing.T) {
 	const n = altmark.Interval(-1)
 	type packet struct {
@@ -47,7 +47,7 @@ func TestMuxedWithoutSlots(t *testing.T) {
 	for _, tt := range []struct {
 		name               string
 		packets            []packet
-		captures, pulses   [2]uint64 // pulses: frames of pulseBytes
+		captures, pulses   [2]uint64 // pulses is the number of frames in pulseBytes
 		outside            [2]uint64
 		lastCapture, guard uint64
 	}{
@@ -89,8 +89,8 @@ func TestMuxedWithoutSlots(t *testing.T) {
 	}
 }
 
-// 3/4 and 1/8 of the shortest interval, 976562.5 ns, are no whole nanoseconds; they
-// are exact all the same: 732421.875 and 122070.3125.
+// 3/4 and 1/8 of the shortest interval, 976562.5 ns, are not whole nanoseconds. They are exact nevertheless: 732421.875
+// and 122070.3125.
 func TestEighthsAreExact(t *testing.T) {
 	p := profile.Small()
 	p.ClockHz = 1_000_000_000
@@ -131,9 +131,9 @@ func TestEighthsAreExact(t *testing.T) {
 	}
 }
 
-// A colour that is met at least the guard behind the beginning of a period of the
-// other colour, and more than the early guard before its end, is out of window, at
-// those who read it: packets are late by delay and clocks, and early by clocks alone.
+// At readers, a colour is out of window if it is seen at least the guard after the beginning of a period of the other
+// colour, and more than the early guard before its end. Packets are late by delay and clocks, and early by clocks
+// alone.
 func TestOutOfWindow(t *testing.T) {
 	const n = altmark.Interval(-1)
 	m := newMarker(t)
@@ -161,8 +161,8 @@ func TestOutOfWindow(t *testing.T) {
 	}
 }
 
-// A captured packet has the same digest at every switch, whatever routers and marks have
-// changed of it, and another than the others of its flow.
+// A captured packet has the same digest at every switch, whatever routers and marks have changed in it. Other packets
+// of its flow have other digests.
 func TestDigest(t *testing.T) {
 	m := newMarker(t)
 	m.profile(0, altmark.Session{Role: altmark.Transit, Method: altmark.Pulse, Mark: altmark.DSCP0, SlotSync: true}, 0)
@@ -200,8 +200,7 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// What an entry says of lane and index decides whether its packets are marked. It
-// counts them anyway, and sets no metadata.
+// Lane and index of an entry decide whether its packets are marked. It counts them anyway, and sets no metadata.
 func TestFlowEntries(t *testing.T) {
 	const n = altmark.Interval(-4)
 	step := altmark.Session{Role: altmark.Initiator, Method: altmark.Step, Interval: n, Mark: altmark.DSCP0,
@@ -236,7 +235,7 @@ func TestFlowEntries(t *testing.T) {
 	}
 }
 
-// A packet may get plain metadata and be of a flow, by entries of two tables.
+// A packet may get plain metadata and belong to a flow, by entries of two tables.
 func TestFlowAndMetadata(t *testing.T) {
 	const n = altmark.Interval(-4)
 	m := newMarker(t)
@@ -256,7 +255,7 @@ func TestFlowAndMetadata(t *testing.T) {
 	}
 }
 
-// A mark wins its bit of the DSCP that an ACL entry sets, and only that.
+// A mark overrides its bit of the DSCP that an ACL entry sets, and only that bit.
 func TestMarkAndSetDSCP(t *testing.T) {
 	const n = altmark.Interval(-4)
 	for period, tt := range []struct{ dscp, want byte }{{0b101110, 0b101010}, {0b101010, 0b101110}} {
@@ -271,8 +270,7 @@ func TestMarkAndSetDSCP(t *testing.T) {
 	}
 }
 
-// The marks are those that the packet came in with, whatever a program has written
-// since; and what is written wins.
+// Marks are read as received, whatever a program has written since. Written marks override the program.
 func TestProgramAndMarks(t *testing.T) {
 	const n = altmark.Interval(-4)
 	m := newMarker(t)
@@ -293,8 +291,8 @@ func TestProgramAndMarks(t *testing.T) {
 	}
 }
 
-// Copies for the CPU and of an ingress mirror session are as the packet came in;
-// those of an egress session are as it leaves.
+// Copies for the CPU and of an ingress mirror session are as received. Those of an egress session are as the packet
+// leaves.
 func TestMarksAndCopies(t *testing.T) {
 	const n = altmark.Interval(-4)
 	m := newMarker(t)
@@ -315,8 +313,8 @@ func TestMarksAndCopies(t *testing.T) {
 	}
 }
 
-// What is kept of an index is kept while there are entries with it. The register of
-// tables 3 and 5 is kept with it: the first packet after a pause is a pulse or not.
+// The state of an index is kept as long as there are entries with it. The register of tables 3 and 5 is kept with it:
+// it decides whether the first packet after a pause is a pulse.
 func TestFlowStateBeginsAtZero(t *testing.T) {
 	const n = altmark.Interval(-4)
 	pulse := altmark.Session{Role: altmark.Initiator, Method: altmark.Pulse, Interval: n, Mark: altmark.DSCP0,
@@ -357,8 +355,8 @@ func TestFlowStateBeginsAtZero(t *testing.T) {
 	same("all entries anew", 0, true)
 }
 
-// A window tells the time of day, whether it is synchronised, how often it was set
-// and when the chip started; a capture, whether the clock was synchronised at it.
+// A register read returns the time of day, whether it is synchronised, how often it was set and when the chip started.
+// For a capture, it returns whether the clock was synchronised at that time.
 func TestWindowTime(t *testing.T) {
 	m := newMarker(t)
 	m.profile(0, muxedStart, 0)
@@ -393,8 +391,8 @@ func TestWindowTime(t *testing.T) {
 	}
 }
 
-// Entries that share a counter count it once for a colour; entries without a
-// counter, or with one that does not count bytes, have none.
+// Entries that share a counter count it once for a colour. Entries without a counter contribute none, and those whose
+// counter does not count bytes contribute no bytes.
 func TestWindowAddsCounters(t *testing.T) {
 	m := newMarker(t)
 	m.profile(0, muxedStart, 0)
@@ -419,8 +417,7 @@ func TestWindowAddsCounters(t *testing.T) {
 	}
 }
 
-// A chip without alternate marking has neither objects, nor does 0xA mean anything
-// to its entries.
+// A chip without alternate marking has no such objects, and 0xA has no special meaning in its entries.
 func TestNoAlternateMarking(t *testing.T) {
 	p := profile.Small()
 	p.AltMark = profile.AltMarkCapacity{}

@@ -14,7 +14,7 @@ func flowJSON(index, id int) sai.Bytes {
 	return sai.Bytes(fmt.Sprintf(`{"attributes":[{"flow":{"value":{"index":%d,"flow-mon-id":%d}}}]}`, index, id))
 }
 
-// monitored is a frame with an AltMark option, in a header of that kind behind others.
+// monitored returns a frame with an AltMark option, in a header of that kind behind others.
 func monitored(kind byte, id uint32, before ...byte) []byte {
 	option := []byte{17, 0, 0x12, 4, byte(id >> 12), byte(id >> 4), byte(id << 4), 0}
 	next := kind
@@ -25,8 +25,8 @@ func monitored(kind byte, id uint32, before ...byte) []byte {
 	return eth(host(2), host(1), ip6(1, 2, next, append(append(before, option...), udp(1, 2, 8)...)))
 }
 
-// Of flows whose entries say the same each counts the packets that have its FlowMonID, wherever the parser finds the
-// option; what has another or none is of no flow.
+// If flows have equal entries, each counts the packets with its FlowMonID, wherever the parser finds the option. A
+// packet with another FlowMonID or none belongs to no flow.
 func TestFlowMonID(t *testing.T) {
 	m := newMarker(t)
 	m.profile(0, altmark.Session{Role: altmark.Transit, Method: altmark.Step, Interval: 0, Mark: altmark.IPv6Loss,
@@ -57,7 +57,7 @@ func TestFlowMonID(t *testing.T) {
 	}
 }
 
-// Entries may be there before the object or after it; it may change, hand its index to another, and go.
+// Entries may exist before or after the object. The object may change, hand its index to another, and be removed.
 func TestFlowMonIDChanges(t *testing.T) {
 	m := newMarker(t)
 	m.profile(0, altmark.Session{Role: altmark.Transit, Method: altmark.Step, Interval: 0, Mark: altmark.IPv6Loss,
@@ -83,7 +83,7 @@ func TestFlowMonIDChanges(t *testing.T) {
 	change(a, 3, 7)
 	count("the one that it became", 7, true)
 	b := m.extension(altmark.ObjectFlow, flowJSON(4, 9))
-	change(b, 3, 9) // syncd has two exchange their indices, one after the other
+	change(b, 3, 9) // syncd makes two exchange their indices, one after the other
 	count("another's", 7, false)
 	change(a, 4, 7)
 	count("the one that took it", 9, true)
@@ -100,7 +100,7 @@ func TestFlowMonIDChanges(t *testing.T) {
 	}
 }
 
-// What an index wants is refused with all that is wrong.
+// An invalid index object is refused with all errors.
 func TestFlowObjectRefusals(t *testing.T) {
 	const index, id = "index is missing, want 0 to 63", "flow-mon-id is missing, want 0 to 1048575"
 	for _, tt := range []struct{ value, want string }{

@@ -7,9 +7,9 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A packet that comes to an initiator with a mark, be it the first or the second, is counted with
-// its bytes in the period in which it comes. It leaves with the initiator's own mark, or not at all
-// where such packets are dropped; then it is no pulse either.
+// A packet that reaches an initiator with a mark, the first or the second, is counted with its bytes in the period in
+// which it arrives. It leaves with the initiator's own mark, or is dropped if the profile drops such packets. A dropped
+// packet is not a pulse.
 func TestForeignMarks(t *testing.T) {
 	for _, method := range []altmark.Method{altmark.Step, altmark.Pulse, altmark.Double, altmark.Muxed} {
 		for _, foreign := range []altmark.ForeignMarks{altmark.CountForeign, altmark.CleanForeign, altmark.DropForeign} {
@@ -56,7 +56,7 @@ func TestForeignMarks(t *testing.T) {
 	}
 }
 
-// Others than initiators read marks: none is foreign.
+// At points that only read marks, no mark is foreign.
 func TestNoForeignMarksAtReaders(t *testing.T) {
 	for _, role := range []altmark.Role{altmark.Transit, altmark.Terminator} {
 		s := altmark.Session{Role: role, Method: altmark.Step, Interval: -3, Mark: altmark.DSCP0, SlotSync: true}

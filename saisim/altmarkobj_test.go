@@ -16,7 +16,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A profile that cannot be is refused with what is wrong, all of it.
+// An impossible profile is refused with all of its errors.
 func TestProfileRefusals(t *testing.T) {
 	good := `{"lane":1,"role":"terminator","method":"muxed","interval":0,"mark":"dscp0","mark2":"","clear":true,` +
 		`"slot-sync":true,"guard-ns":12500000,"early-ns":1000000}`
@@ -27,7 +27,7 @@ func TestProfileRefusals(t *testing.T) {
 		name  string
 		chip  profile.Profile
 		entry string
-		want  string // in the reason; "": none
+		want  string // part of the reason; empty if valid
 	}{
 		{"the contract's", profile.Small(), string(settingsJSON(good)), ""},
 		{"no JSON", profile.Small(), `profile`, "entry: invalid character 'p'"},
@@ -87,7 +87,7 @@ func TestProfileRefusals(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%v, want %q", err, tt.want)
 			}
-			// Nor is a profile that there is set to it, which stays as it was.
+			// Nor can an existing profile be set to it: it stays as it was.
 			other := r.profile(7, slots, 0)
 			r.wantStatus(r.Set(t.Context(), sai.Obj(sai.ObjectTypeGenericProgrammable, other),
 				sai.Attr{ID: sai.GenericProgrammableAttrEntry, Value: sai.Bytes(tt.entry)}), sai.StatusInvalidParameter)
@@ -109,8 +109,7 @@ func (r *rig) available(name string) uint64 {
 	return n
 }
 
-// There are as many profiles as lanes; one that goes leaves its lane to another, and
-// so does one that is set to another lane.
+// There are as many profiles as lanes. One that is removed or set to another lane frees its lane.
 func TestLanes(t *testing.T) {
 	r := newRig(t, profile.Small())
 	var oids []sai.OID
@@ -134,8 +133,8 @@ func TestLanes(t *testing.T) {
 	}
 }
 
-// Two profiles exchange their lanes, one after the other, as syncd has them do when
-// it brings the chip from one view to another.
+// Two profiles exchange their lanes, one after the other, as syncd does it when it brings the chip from one view to
+// another.
 func TestLanesExchanged(t *testing.T) {
 	r := newRig(t, profile.Small())
 	step := muxedStart
@@ -143,7 +142,7 @@ func TestLanesExchanged(t *testing.T) {
 	a, b := r.profile(0, muxedStart, 0), r.profile(1, step, 0)
 	r.refused(sai.StatusInvalidParameter, sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrObjectName,
 		sai.Bytes(altmark.ObjectProfile),
-		sai.GenericProgrammableAttrEntry, profileJSON(1, muxedStart, 0)) // a new one takes none
+		sai.GenericProgrammableAttrEntry, profileJSON(1, muxedStart, 0)) // a new one must not take the lane
 	r.set(sai.ObjectTypeGenericProgrammable, a, sai.GenericProgrammableAttrEntry, profileJSON(1, muxedStart, 0))
 	r.set(sai.ObjectTypeGenericProgrammable, b, sai.GenericProgrammableAttrEntry, profileJSON(0, step, 0))
 	got := r.Tables().AltMarks
@@ -157,7 +156,7 @@ func TestLanesExchanged(t *testing.T) {
 	}
 }
 
-// Eight lanes at once: each gives its own nibble, of its own interval, role and mark.
+// Eight lanes at the same time: each has its own nibble, for its own interval, role and mark.
 func TestTimeLookup(t *testing.T) {
 	m := newMarker(t)
 	sessions := []altmark.Session{
@@ -197,7 +196,7 @@ func TestTimeLookup(t *testing.T) {
 	}
 }
 
-// What a window cannot read is refused.
+// Invalid register reads are refused.
 func TestWindowRefusals(t *testing.T) {
 	r := newRig(t, profile.Small())
 	flows := func(v string) sai.Bytes {
@@ -222,7 +221,7 @@ func TestWindowRefusals(t *testing.T) {
 	oid := r.extension(altmark.ObjectFlows, flows("[0]"))
 	r.set(sai.ObjectTypeGenericProgrammable, oid, sai.GenericProgrammableAttrEntry, flows("[1,2,63,1]"))
 	got := r.get(sai.ObjectTypeGenericProgrammable, oid, sai.GenericProgrammableAttrEntry).(sai.Bytes)
-	// What a get gave may be given back.
+	// The value of a get may be set again.
 	r.set(sai.ObjectTypeGenericProgrammable, oid, sai.GenericProgrammableAttrEntry, got)
 	if again := r.get(sai.ObjectTypeGenericProgrammable, oid, sai.GenericProgrammableAttrEntry).(sai.Bytes); !bytes.Equal(
 		got, again) || !json.Valid(got) {
@@ -233,8 +232,8 @@ func TestWindowRefusals(t *testing.T) {
 	}
 }
 
-// A live chip's clock follows a kernel's: each get of a window asks what that says then. A simulated
-// one's follows none, and its windows have no such attribute: all zeroes would be a kernel of which
+// A live chip's clock follows the kernel's clock: each register read calls the function for its current state. A
+// simulated clock follows none, and its register reads have no such attribute. All zeroes would mean a kernel of which
 // nothing is known, and no delay could be trusted.
 func TestWindowKernel(t *testing.T) {
 	asked := 0
@@ -269,7 +268,7 @@ func TestWindowKernel(t *testing.T) {
 	}
 }
 
-// What a get of a live chip gave may be given back, too, and says nothing then of what the kernel will.
+// The value of a get of a live chip may also be set again. It has no influence on later states of the kernel.
 func TestWindowKernelGivenBack(t *testing.T) {
 	says := altmark.KernelClock{Boot: [2]uint64{1, 2}, Known: true, Synchronised: true, MaxError: 5}
 	ask := func() altmark.KernelClock { return says }
@@ -289,7 +288,7 @@ func TestWindowKernelGivenBack(t *testing.T) {
 	}
 }
 
-// Whatever ENTRY is, it makes a profile that can be, or none.
+// Any ENTRY results in a possible profile, or in none.
 func FuzzAltmarkProfile(f *testing.F) {
 	f.Add([]byte(profileJSON(0, muxedStart, 1)))
 	f.Add([]byte(profileJSON(7, altmark.Session{Role: altmark.Terminator, Method: altmark.Double, Interval: 8,
@@ -322,8 +321,8 @@ func FuzzAltmarkProfile(f *testing.F) {
 	})
 }
 
-// Marks in options are read and written wherever the parser reaches the first AltMark
-// option; elsewhere there is none, and the packet leaves as it came.
+// Marks in options are read and written wherever the parser reaches the first AltMark option. Elsewhere there is no
+// mark, and the packet leaves as received.
 func TestAltMarkOption(t *testing.T) {
 	option := []byte{0x12, 4, 0xff, 0xff, 0xff, 0xff}
 	header := func(next byte, options ...[]byte) []byte {
@@ -341,8 +340,8 @@ func TestAltMarkOption(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		frame []byte
-		cut   int // what a capture left; 0: all
-		at    int // of L and D; 0: there is none
+		cut   int // bytes left by a capture; zero means all
+		at    int // offset of L and D; zero if there is no option
 	}{
 		{"hop-by-hop", ipv6(0, header(17, option)), 0, ip + 6},
 		{"destination", ipv6(60, header(17, option)), 0, ip + 6},
@@ -389,7 +388,7 @@ func TestAltMarkOption(t *testing.T) {
 	}
 }
 
-// Marks are where they belong when a tag is pushed or stripped.
+// Marks are at their place when a tag is pushed or stripped.
 func TestMarksBehindTags(t *testing.T) {
 	m := newMarker(t)
 	m.profile(0, altmark.Session{Role: altmark.Terminator, Method: altmark.Step, Interval: 0, Mark: altmark.IPv6Delay,

@@ -12,7 +12,7 @@ import (
 
 var _ sai.API = (*Chip)(nil)
 
-// An api is SAI on a chip: the lock, and what is behind it.
+// An api is SAI on a chip: the lock, and the objects and the engine behind it.
 type api struct {
 	mu      sync.Mutex
 	objects *objects.Store
@@ -20,7 +20,7 @@ type api struct {
 	notify  func(sai.Notification)
 }
 
-// unlock releases the chip and then delivers what it has to tell.
+// unlock releases the chip and then delivers its notifications.
 func (c *api) unlock() {
 	notes, done := c.objects.Notes(), c.engine.Done()
 	c.mu.Unlock()
@@ -139,7 +139,7 @@ func (c *api) FlushFDB(_ context.Context, attrs []sai.Attr) error {
 	return c.objects.Flush(attrs)
 }
 
-// AttrCapability implements [sai.API]: it answers what the chip really does.
+// AttrCapability implements [sai.API]. It returns what the chip really implements.
 func (c *api) AttrCapability(_ context.Context, id sai.AttrID) (sai.Capability, error) {
 	c.mu.Lock()
 	defer c.unlock()

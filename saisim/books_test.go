@@ -10,8 +10,7 @@ import (
 	"tamtam/saisim/tailstamp"
 )
 
-// Whatever comes in, the chip does not fail, and what is not stamped leaves as
-// it came.
+// Whatever is received, the chip does not fail, and frames that are not stamped leave as received.
 func FuzzFrames(f *testing.F) {
 	f.Add(udpFrame(1, 2, 60), uint16(0))
 	f.Add(eth(host(2), host(1), tag(0x8100, 100), ip6(1, 2, 44, append([]byte{17, 0, 0, 1, 0, 0, 0, 1}, udp(1, 2, 9)...))),
@@ -46,8 +45,8 @@ func FuzzFrames(f *testing.F) {
 	})
 }
 
-// checkLeft wants a frame to have left as it came, its tag taken off if it was
-// that of the untagged VLAN, with a record if it was stamped.
+// checkLeft checks that a frame left as received, without its tag if that was the one of the untagged VLAN, and with a
+// record if it was stamped.
 func checkLeft(t *testing.T, in saisim.Frame, o sent) {
 	t.Helper()
 	want := in.Data

@@ -14,7 +14,7 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// What a VLAN member does to the tag, for each way that a frame can come in.
+// A VLAN member's tagging, for each kind of received frame.
 func TestTags(t *testing.T) {
 	payload := ip4(1, 2, 17, 0, udp(1, 2, 30))
 	untagged := eth(host(2), host(1), payload)
@@ -24,7 +24,7 @@ func TestTags(t *testing.T) {
 		name    string
 		in, out sai.Enum
 		frame   []byte
-		want    []byte // nil: dropped
+		want    []byte // nil if dropped
 	}{
 		{"untagged to untagged", sai.VLANTaggingModeUntagged, sai.VLANTaggingModeUntagged, untagged, untagged},
 		{"untagged to tagged", sai.VLANTaggingModeUntagged, sai.VLANTaggingModeTagged, untagged, tagged(100)},
@@ -60,7 +60,7 @@ func TestTags(t *testing.T) {
 	}
 }
 
-// Every way in which a frame can be refused at the ingress.
+// Every reason for which a frame is refused at the ingress.
 func TestIngressDrops(t *testing.T) {
 	arp := eth([]byte{255, 255, 255, 255, 255, 255}, host(1), u16(0x0806), make([]byte, 46))
 	for _, tt := range []struct {
@@ -194,7 +194,7 @@ func TestLearning(t *testing.T) {
 	}
 }
 
-// Entries age at the first tenth of a second after their time has come.
+// Entries age at the first tenth of a second after their ageing time.
 func TestAgeing(t *testing.T) {
 	r := newRig(t, profile.Small())
 	r.set(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrFDBAgingTime, sai.Uint(2))
@@ -243,8 +243,8 @@ func TestFDBFull(t *testing.T) {
 	}
 }
 
-// At a member that neither receives nor sends, as before LACP has agreed with anybody, the CPU hears LACP and can send
-// it, and hears nothing that is the LAG's: neither what is for the switch nor ARP.
+// A LAG member that neither receives nor sends, as before LACP has agreed with a partner, still receives LACP for the
+// CPU and sends it. It traps nothing that belongs to the LAG: neither packets for the switch nor ARP.
 func TestClosedLAGMember(t *testing.T) {
 	r := newRig(t, profile.Small())
 	r.clearVLAN1()
@@ -292,7 +292,7 @@ func TestClosedLAGMember(t *testing.T) {
 	hears(false)
 }
 
-// Injected frames go out by their port, past the ingress.
+// Injected frames leave by their port and bypass the ingress.
 func TestInject(t *testing.T) {
 	r := newRig(t, profile.Small())
 	r.stampAll(7)
@@ -314,8 +314,8 @@ func TestInject(t *testing.T) {
 	}
 }
 
-// A frame that the CPU sends in a VLAN goes to all of its members, each with its own tagging, or to the one behind whom
-// its address is; nowhere else, and it is learned of nobody.
+// A frame that the CPU sends in a VLAN goes to all of its members, each with its own tagging, or to the one where its
+// address is known. It goes nowhere else, and no address is learned from it.
 func TestInjectVLAN(t *testing.T) {
 	r := newRig(t, profile.Small())
 	r.clearVLAN1()
@@ -382,7 +382,7 @@ func TestInjectVLAN(t *testing.T) {
 	}
 }
 
-// A VLAN that goes while a frame of the CPU's is before the pipe takes the frame with it.
+// If a VLAN is removed while a frame of the CPU waits for the pipe, the frame is dropped.
 func TestInjectVLANThatGoes(t *testing.T) {
 	r := newRig(t, profile.Small())
 	v := r.vlan(100)

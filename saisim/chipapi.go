@@ -9,72 +9,67 @@ import (
 	"tamtam/tam/record"
 )
 
-// What a chip offers besides SAI to code in the same process.
+// The methods below are for code in the same process. They are not part of SAI.
 
-// Control has a batch take effect at a cycle, all of it between two packets: a
-// packet that enters the ingress pipe at that cycle or later runs the new
-// program, in the egress pipe too, and those before it the old one; registers and
-// counters are written and read before the first packet that enters their pipe at
-// that cycle or later. What is wrong with the batch is said now, by name, and then
-// nothing of it happens. A cycle that is past, or before that of an earlier batch
-// still to come, is refused; at the current cycle it takes effect at once, behind
-// all that Advance has done.
+// Control schedules a batch that takes effect at a cycle, completely between two packets. A packet that enters the
+// ingress pipe at that cycle or later runs the new program, in the egress pipe too. Earlier packets run the old one.
+// Registers and counters are written and read before the first packet that enters their pipe at that cycle or later.
 //
-// The program and what else the batch holds must not be changed afterwards.
+// An error in the batch is returned immediately, by name, and then nothing of the batch happens. Control refuses a
+// cycle in the past, and one before that of an earlier pending batch. At the current cycle the batch takes effect
+// immediately, after everything that Advance has done.
+//
+// The program and everything else in the batch must not be changed afterwards.
 func (c *Chip) Control(at Cycle, b Batch) error {
 	c.mu.Lock()
 	defer c.unlock()
 	return c.engine.Control(at, b)
 }
 
-// Program returns the program that runs, with its entries as they are now, nil if
-// there is none. It must not be changed.
+// Program returns the running program with its current entries, nil if there is none. It must not be changed.
 func (c *Chip) Program() *pipe.Program {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.engine.Program()
 }
 
-// Describe returns the graph of the chip's pipes as they are now. It must not be
-// changed.
+// Describe returns the current graph of the chip's pipes. It must not be changed.
 func (c *Chip) Describe() *record.Graph {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.engine.Graph()
 }
 
-// Books returns the chip's books at this instant. InFlight is counted in the
-// chip, not derived from the rest.
+// Books returns the counts of all frames at this instant. InFlight is counted in the chip, not derived from the others.
 func (c *Chip) Books() Books {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.engine.Books()
 }
 
-// PortCounters returns a port's counters, false if there is no such port. They
-// are not cleared by ClearStats.
+// PortCounters returns a port's counters, and false if there is no such port. ClearStats does not clear them.
 func (c *Chip) PortCounters(id PortID) (PortCounters, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.engine.PortCounters(id)
 }
 
-// QueueState returns the state of a port's queue, false if there is none.
+// QueueState returns the state of a port's queue, and false if there is none.
 func (c *Chip) QueueState(id PortID, queue int) (QueueState, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.engine.QueueState(id, queue)
 }
 
-// TaskStatus is what a window of tasks reads; false: there is no such task.
+// TaskStatus returns what a register read of tasks returns, and false if there is no such task.
 func (c *Chip) TaskStatus(task string) (flymon.ChipStatus, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.engine.TaskStatus(task)
 }
 
-// Paths returns the paths that were counted, how many packets took them or others, and
-// how many of these took one for which there was no room.
+// Paths returns the counted paths, the number of all packets with paths, and how many of these took a path for which
+// there was no room.
 func (c *Chip) Paths() (paths []record.PathCount, packets, other uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -82,27 +77,26 @@ func (c *Chip) Paths() (paths []record.PathCount, packets, other uint64) {
 	return c.engine.Paths(), packets, other
 }
 
-// Path returns the tables of a trail in the order of the graph, nil if the trail is
-// unknown or of another graph than the chip's is now.
+// Path returns the tables of a trail in the order of the graph. It returns nil if the trail is unknown or belongs to
+// another graph than the current one.
 func (c *Chip) Path(t Trail) []record.Step {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.engine.Path(t)
 }
 
-// SetObserver sets the function that is called with every moment in the history of
-// every frame from now on; nil ends that. Like the function of
-// [Chip.SetOutput] it is called with the chip locked and must not call it.
-// Moments of one copy come in the order of time.
+// SetObserver sets the function that is called from now on with every moment in the history of every frame. nil removes
+// it. Like the function of [Chip.SetOutput], it is called with the chip locked and must not call it. Moments of one
+// copy come in the order of time.
 func (c *Chip) SetObserver(f func(Moment)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.engine.Observe(f)
 }
 
-// OnDrop has a function told of every drop from now on, and of packets that the CPU alone has, until stop is called;
-// of each drop all such functions are told, in the order in which they came. They are called with the chip locked, must
-// not call it nor stop, change nothing of what they are given, and keep nothing of it.
+// OnDrop registers a function that is called from now on with every drop, and with packets that go to the CPU only.
+// stop unregisters it. All such functions are called with each drop, in the order of registration. They are called with
+// the chip locked. They must not call the chip or stop, and must not change or keep their argument.
 func (c *Chip) OnDrop(f func(*Drop)) (stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,8 +108,8 @@ func (c *Chip) OnDrop(f func(*Drop)) (stop func()) {
 	}
 }
 
-// ReportCounts returns the counters of the reports of drops from one address and port to another, and of the events
-// that report there, by the words of [dropreport].
+// ReportCounts returns the counters of the drop reports from one address and port to another, and of the events that
+// report there. They are indexed by the words of [dropreport].
 func (c *Chip) ReportCounts(src, dst netip.AddrPort) [dropreport.NumWords]uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -123,34 +117,35 @@ func (c *Chip) ReportCounts(src, dst netip.AddrPort) [dropreport.NumWords]uint64
 	return n
 }
 
-// SetLedger sets the ledger that is kept from now on; nil: none. Its functions are called with the chip
-// locked and must not call it.
+// SetLedger sets the ledger that is kept from now on. nil removes it. Its functions are called with the chip locked and
+// must not call it.
 func (c *Chip) SetLedger(l Ledger) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.engine.Account(l)
 }
 
-// SetLink says whether a port has a link; a new port has one. A port is
-// operationally up while it has a link and its admin state is up.
+// SetLink sets whether a port has a link. A new port has one. A port is operationally up while it has a link and its
+// admin state is up. It returns false if there is no such port.
 func (c *Chip) SetLink(id PortID, up bool) bool {
 	c.mu.Lock()
 	defer c.unlock()
 	return c.objects.SetLink(id, up)
 }
 
-// SetWire is [Chip.SetLink], and says the longest frame with a stamp, FCS included, that the wire takes: one that its
-// record would make longer leaves without, counted as one beyond the MTU. 0: as much as the port's MTU.
+// SetWire does [Chip.SetLink]. It also sets the length, FCS included, of the longest stamped frame that the wire
+// carries. A frame that its record would make longer leaves without the record, counted as beyond the MTU. 0 means the
+// port's MTU.
 func (c *Chip) SetWire(id PortID, up bool, stampMTU uint32) bool {
 	c.mu.Lock()
 	defer c.unlock()
 	return c.objects.SetWire(id, up, stampMTU)
 }
 
-// AddLost counts frames that were lost before they came to a port's ingress MAC, for want of room, and such as had
-// left its egress MAC and were not sent. They are in no book of the chip, only in the port's statistics of SAI:
-// ETHER_STATS_DROP_EVENTS, which IF_IN_DISCARDS and IN_DROPPED_PKTS count too, and IF_OUT_ERRORS. It returns false
-// if there is no such port.
+// AddLost counts frames that were lost for lack of buffer space before they reached a port's ingress MAC, and frames
+// that left its egress MAC but were not sent. [Chip.Books] does not count them. Only the port's SAI statistics do:
+// ETHER_STATS_DROP_EVENTS, which IF_IN_DISCARDS and IN_DROPPED_PKTS include, and IF_OUT_ERRORS. It returns false if
+// there is no such port.
 func (c *Chip) AddLost(id PortID, in, out uint64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -164,14 +159,14 @@ func (c *Chip) Ports() []PortID {
 	return c.objects.Ports()
 }
 
-// PortByName returns the port whose host interface has a name.
+// PortByName returns the port whose host interface has a name, and false if there is none.
 func (c *Chip) PortByName(name string) (PortID, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.objects.PortByName(name)
 }
 
-// PortAdmin reports whether a port's admin state is up; false if there is no such port.
+// PortAdmin reports whether a port's admin state is up. It returns false if there is no such port.
 func (c *Chip) PortAdmin(id PortID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -20,7 +20,7 @@ func TestShippedProfilesMakeChips(t *testing.T) {
 	}
 }
 
-// A chip refuses a profile that was made in Go and is not sound.
+// A chip refuses an invalid profile that was made in Go.
 func TestProfileOfAChip(t *testing.T) {
 	p := profile.Small()
 	p.ClockHz = 9e9
@@ -33,15 +33,15 @@ func TestProfileOfAChip(t *testing.T) {
 	}
 }
 
-// Which shipped profiles have room for a count-min sketch, of 5-tuples in three
-// rows or of source addresses in one, and what those that have not say.
+// Some shipped profiles have capacity for a count-min sketch, of 5-tuples in three rows or of source addresses in one.
+// The others refuse it with the missing resources.
 func TestProfilesAndPrograms(t *testing.T) {
 	wide := pipe.CountMinSketch{Key: pipe.FiveTupleIPv4(), Rows: 3, Depth: 64, Width: 32}
 	narrow := pipe.CountMinSketch{Key: []pipe.Input{{Field: "ipv4.src"}}, Rows: 1, Depth: 64, Width: 32}
 	for _, tt := range []struct {
 		profile string
 		sketch  pipe.CountMinSketch
-		want    []string // what is missing
+		want    []string // the missing resources
 	}{
 		{"rmt12", wide, nil},
 		{"rmt20", wide, nil},

@@ -15,7 +15,7 @@ import (
 	"tamtam/saisim/tailstamp"
 )
 
-// clamp makes a clamp of the MSS.
+// clamp makes an MSS clamp.
 func (r *rig) clamp(label string, records int, filter string) sai.OID {
 	r.Helper()
 	return r.create(sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrObjectName,
@@ -27,7 +27,7 @@ func clampEntry(label string, records int, filter string) sai.Bytes {
 		records, filter))
 }
 
-// options is a TCP header from port 1000 to port 80 with options and payload. Its checksum is for ip4 and ip6.
+// options returns a TCP header from port 1000 to port 80 with options and payload. Its checksum is for ip4 and ip6.
 func options(flags byte, o ...byte) []byte {
 	b := append(tcp(1000, 80, flags, 0), o...)
 	b[12] = byte(len(b)/4) << 4
@@ -40,15 +40,15 @@ var (
 	oddly   = append(append([]byte{1}, mss1460...), 1, 1, 1)
 )
 
-// summed gives a frame's TCP segment the right checksum. The frame has an IP packet at l3 and the segment at l4.
+// summed sets the correct checksum of a frame's TCP segment. The frame has an IP packet at l3 and the segment at l4.
 func summed(f []byte, l3, l4 int) []byte {
 	binary.BigEndian.PutUint16(f[l4+16:], 0)
 	binary.BigEndian.PutUint16(f[l4+16:], tcpSum(f, l3, l4))
 	return f
 }
 
-// tcpSum is the checksum of a segment with its pseudo header (RFC 9293, section 3.1): 0 where the one that it has is
-// right.
+// tcpSum returns the checksum of a segment with its pseudo header (RFC 9293, section 3.1). It is 0 if the segment's
+// checksum is right.
 func tcpSum(f []byte, l3, l4 int) uint16 {
 	pseudo := f[l3+12 : l3+20]
 	end := l3 + int(binary.BigEndian.Uint16(f[l3+2:]))
@@ -69,8 +69,8 @@ func tcpSum(f []byte, l3, l4 int) uint16 {
 	return ^uint16(sum)
 }
 
-// What a clamp for two records makes of segments with SYN that come in where a frame with a record may have 1518 bytes:
-// 4 of FCS, 14 of Ethernet, 20 or 40 of IP, 20 of TCP and 64 of records leave 1396 and 1376, 4 less with each tag.
+// A clamp for two records counts segments with SYN that arrive where a frame with a record may have 1518 bytes. 4 of
+// FCS, 14 of Ethernet, 20 or 40 of IP, 20 of TCP and 64 of records leave 1396 and 1376, 4 less with each tag.
 func TestClamp(t *testing.T) {
 	a, b := host(1), host(2)
 	const syn, synAck, ack = 2, 18, 16
@@ -83,8 +83,8 @@ func TestClamp(t *testing.T) {
 		name   string
 		frame  []byte
 		l3, l4 int
-		became tailstamp.SYNCount // SYNSeen: it is none for the clamp
-		at     int                // of the MSS in the frame
+		became tailstamp.SYNCount // SYNSeen if the clamp does not count it
+		at     int                // offset of the MSS in the frame
 		want   uint16
 	}{
 		{"SYN", eth(b, a, v4(options(syn, mss1460...))), 14, 34, tailstamp.SYNClamped, 56, 1396},
@@ -140,7 +140,7 @@ func TestClamp(t *testing.T) {
 				t.Fatalf("nothing left: %s", r.dropped(0))
 			}
 			got := out[0].data
-			shift := len(got) - len(tt.frame) // an untagged port takes the tag away
+			shift := len(got) - len(tt.frame) // an untagged port removes the tag
 			if tt.at > 0 && binary.BigEndian.Uint16(got[tt.at+shift:]) != tt.want {
 				t.Errorf("MSS %d, want %d", binary.BigEndian.Uint16(got[tt.at+shift:]), tt.want)
 			}
@@ -158,7 +158,7 @@ func TestClamp(t *testing.T) {
 	}
 }
 
-// syns is what the clamps have counted, added up.
+// syns returns the sum of the clamps' counts.
 func (r *rig) syns() (sum [tailstamp.NumSYNCounts]uint64) {
 	for _, x := range r.State().SYNs {
 		for i, n := range x {
@@ -168,7 +168,7 @@ func (r *rig) syns() (sum [tailstamp.NumSYNCounts]uint64) {
 	return sum
 }
 
-// withIPOptions gives the IPv4 packet of an untagged frame a word of options.
+// withIPOptions adds a word of options to the IPv4 packet of an untagged frame.
 func withIPOptions(f []byte) []byte {
 	f = slices.Concat(f[:34], []byte{1, 1, 1, 0}, f[34:])
 	f[14]++
@@ -176,13 +176,13 @@ func withIPOptions(f []byte) []byte {
 	return f
 }
 
-// A full segment of a connection whose SYN was clamped has room for the last record on the wire, and not for a byte
-// more.
+// A full segment of a connection whose SYN was clamped has room for the last record on the wire, but not for one more
+// byte.
 func TestClampMakesRoom(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		records int
-		segment func(n int) []byte // with so many bytes of payload, and records of other switches
+		segment func(n int) []byte // n bytes of payload, and records of other switches
 		mss     int
 	}{
 		{"IPv4", 1, func(n int) []byte { return eth(host(1), host(2), ip4(2, 1, 6, 0, tcp(80, 1000, 16, n))) }, 1428},
@@ -218,8 +218,8 @@ func TestClampMakesRoom(t *testing.T) {
 	}
 }
 
-// Of several clamps the one with the least room counts, whichever was first; each counts what it sees. One that is gone
-// has no say. Copies for the CPU and for mirror sessions are as the frame came in.
+// If several clamps match, the one with the least room applies, whichever was first, and each counts. A removed one has
+// no effect. Copies for the CPU and for mirror sessions are as received.
 func TestClampsTogether(t *testing.T) {
 	r := newRig(t, profile.Small())
 	r.SetWire(0, true, 1518)
@@ -238,7 +238,7 @@ func TestClampsTogether(t *testing.T) {
 	r.create(sai.ObjectTypeHostifTrap, sai.HostifTrapAttrTrapType, sai.HostifTrapTypeIp2me, sai.HostifTrapAttrPacketAction,
 		sai.PacketActionTrap)
 	punted := bytes.Clone(syn)
-	copy(punted, []byte{2, 0, 0, 0, 0, 0xaa}) // the switch's own
+	copy(punted, []byte{2, 0, 0, 0, 0, 0xaa}) // the switch's own address
 	if out := r.send(0, punted); len(out) != 1 || out[0].port != saisim.CPUPort || !bytes.Equal(out[0].data, punted) {
 		t.Errorf("for the CPU: %v", out)
 	}
@@ -247,7 +247,7 @@ func TestClampsTogether(t *testing.T) {
 	}
 }
 
-// Less than MinMSS is never written.
+// An MSS below MinMSS is never written.
 func TestClampWithoutRoom(t *testing.T) {
 	r := newRig(t, profile.Small())
 	r.SetWire(0, true, 18+40+32+tailstamp.MinMSS-1)
@@ -263,7 +263,7 @@ func TestClampWithoutRoom(t *testing.T) {
 	}
 }
 
-// What is wrong with a clamp is said, all of it, and changes nothing; there are as many as the profile says.
+// All errors of a clamp are reported, and nothing changes. The profile limits the number of clamps.
 func TestClampEntries(t *testing.T) {
 	p := profile.Small()
 	p.MSSClamps = 2
@@ -309,7 +309,7 @@ func TestClampEntries(t *testing.T) {
 	}
 }
 
-// Segments that are clamped take nothing from the heap either.
+// Clamped segments allocate nothing on the heap either.
 func TestClampsDoNotAllocate(t *testing.T) {
 	countsAllocations(t)
 	l := newClampLoad(t)
@@ -319,7 +319,7 @@ func TestClampsDoNotAllocate(t *testing.T) {
 	}
 }
 
-// newClampLoad is a load of segments with SYN, all of which are clamped.
+// newClampLoad returns a load of segments with SYN, all of which are clamped.
 func newClampLoad(t testing.TB) *load {
 	l := newLoad(t, 0, true)
 	for i := range l.frames {
@@ -331,7 +331,7 @@ func newClampLoad(t testing.TB) *load {
 	return l
 }
 
-// Clamps of the MSS and packets with SYN and without.
+// BenchmarkClamp measures MSS clamps with packets with SYN and without.
 func BenchmarkClamp(b *testing.B) {
 	for _, syn := range []bool{false, true} {
 		b.Run(fmt.Sprintf("SYN=%v", syn), func(b *testing.B) {

@@ -10,7 +10,7 @@ import (
 	"tamtam/saisim/tailstamp"
 )
 
-// Whatever ENTRY is, it makes a clamp within bounds, or none.
+// Any ENTRY results in a clamp within bounds, or in none.
 func FuzzClampEntry(f *testing.F) {
 	f.Add([]byte(clampEntry("s", 1, "any")))
 	f.Add([]byte(clampEntry("s", 8, "src-ip=10.0.0.0/8,dst-port=1-9,protocol=6")))
@@ -38,8 +38,8 @@ func FuzzClampEntry(f *testing.F) {
 	})
 }
 
-// Whatever options a segment has, of it at most the MSS, lowered, and the checksum change, and that stays as right or
-// wrong as it was.
+// Whatever options a segment has, at most the MSS and the checksum change. The MSS is only lowered, and the checksum
+// stays as right or wrong as it was.
 func FuzzClampOptions(f *testing.F) {
 	for _, o := range [][]byte{mss1460, linux, oddly, {2, 4}, {2, 0}, {1, 2, 4, 5, 180, 0, 2, 4}, nil} {
 		f.Add(o, uint8(5+len(o)/4), uint8(2), true)

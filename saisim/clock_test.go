@@ -10,7 +10,7 @@ import (
 	"tamtam/saisim/tailstamp"
 )
 
-// What would lead to a time before 1970, or run away, is refused.
+// Changes that lead to a time before 1970, or exceed the limits, are refused.
 func TestClockRefuses(t *testing.T) {
 	c, err := saisim.New(saisim.Config{Profile: profile.Small(), Start: time.Unix(10, 0)})
 	if err != nil {
@@ -31,9 +31,8 @@ func TestClockRefuses(t *testing.T) {
 	}
 }
 
-// disciplined lets a servo discipline a clock that is 1 ms and 20 ppm off, over
-// a path of 10 µs to us and back more from us, with an exchange every 125 ms. It
-// returns the error of the clock before each exchange.
+// disciplined runs a servo for a clock that is 1 ms and 20 ppm off, with an exchange every 125 ms. The path takes 10 µs
+// to us, and back longer by the given time. It returns the error of the clock before each exchange.
 func disciplined(t *testing.T, back time.Duration) (errs []time.Duration, sync []bool) {
 	t.Helper()
 	const there = 10 * time.Microsecond
@@ -57,13 +56,12 @@ func disciplined(t *testing.T, back time.Duration) (errs []time.Duration, sync [
 	return errs, sync
 }
 
-// From 1 ms and 20 ppm off the clock is within 10 ns of the master's from the
-// twelfth exchange on, and says that it is synchronised; before, it says that it
-// is not. If the ways differ by a, it settles a/2 off: behind if the way from
-// the master is the longer.
+// From 1 ms and 20 ppm off, the clock is within 10 ns of the master's from the twelfth exchange on, and is reported as
+// synchronised. Before, it is reported as not synchronised. If the two directions differ by a, the clock stays a/2 off:
+// behind if the path from the master is the longer one.
 func TestServo(t *testing.T) {
 	for _, tt := range []struct {
-		back time.Duration // by how much the way to the master takes longer
+		back time.Duration // additional time of the path to the master
 		want time.Duration
 	}{{0, 0}, {500 * time.Nanosecond, 250 * time.Nanosecond}, {-500 * time.Nanosecond, -250 * time.Nanosecond}} {
 		errs, sync := disciplined(t, tt.back)
@@ -81,7 +79,7 @@ func TestServo(t *testing.T) {
 	}
 }
 
-// A clock that is stepped in mid-run is stepped back.
+// A clock that is stepped during a run is stepped back.
 func TestServoSteps(t *testing.T) {
 	const nanos = 1_000_000_000
 	var s saisim.Servo

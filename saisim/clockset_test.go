@@ -13,14 +13,14 @@ import (
 	"tamtam/tam/ifa"
 )
 
-// A clockChange is a change of the clock at a cycle; without a step it changes drift or rate.
+// A clockChange is a change of the clock at a cycle. Without a step it changes drift or rate.
 type clockChange struct {
 	at   saisim.Cycle
 	step time.Duration
 }
 
-// setWithin reports whether the clock was set behind a cycle and before another. What happens in a cycle is done before
-// the clock is set in it, so that a departure then is still by the old clock.
+// setWithin reports whether the clock was set after a cycle and before another one. Events of a cycle come before the
+// clock is set in it, so a departure in that cycle still uses the old clock.
 func setWithin(changes []clockChange, from, to saisim.Cycle) bool {
 	for _, c := range changes {
 		if c.step != 0 && from < c.at && c.at < to {
@@ -30,7 +30,7 @@ func setWithin(changes []clockChange, from, to saisim.Cycle) bool {
 	return false
 }
 
-// changeClock sets the clock, or changes its drift or rate, at the present cycle.
+// changeClock sets the clock, or changes its drift or rate, at the current cycle.
 func changeClock(t *testing.T, r *rig, rnd *rand.Rand) clockChange {
 	c := clockChange{at: r.Now()}
 	var err error
@@ -52,8 +52,8 @@ func changeClock(t *testing.T, r *rig, rnd *rand.Rand) clockChange {
 	return c
 }
 
-// A frame that is in the chip when the clock is set says so, in its record and in its hop of IFA, and no other does:
-// neither where only drift or rate change, nor where the clock is set in the cycle of the arrival.
+// A frame that is in the chip when the clock is set is flagged in its record and in its hop of IFA. No other frame is:
+// neither if only drift or rate change, nor if the clock is set in the cycle of the arrival.
 func TestClockSetInFlight(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 36_001, Count: 40}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 36))

@@ -8,33 +8,28 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// A port of 10 Gb/s is offered 11 Gb/s. With the clock of the small profile,
-// 1.25 GHz, a byte at 10 Gb/s takes one cycle. Frames are 1230 bytes with FCS,
-// 1250 with preamble and gap:
+// A port of 10 Gb/s is offered 11 Gb/s. With the clock of the small profile, 1.25 GHz, a byte at 10 Gb/s takes one
+// cycle. Frames are 1230 bytes with FCS, 1250 with preamble and gap:
 //
 //	A, port 0: one every 1250 cycles, from cycle 0 on: 10 Gb/s
 //	B, port 2: one every 12500 cycles, from cycle 600 on: 1 Gb/s
 //	out, port 1: one every 1250 cycles
 //
-// From the timestamp point to the queue it takes 1230 cycles on the wire and 17 in
-// the pipe: A(i) is queued at 1247 + 1250 i, B(k) at 1847 + 12500 k. From the queue to
-// the timestamp point it takes 11 cycles in the egress pipe and 8 of preamble, 19.
-// A(0) goes at once, at 1266, and the port sends without a pause from then on: its
-// n-th frame at 1266 + 1250 n. Its scheduler takes the n-th at 1247 + 1250 n, just
-// when A(n) is queued, and before that.
+// From the timestamp point to the queue it takes 1230 cycles on the wire and 17 in the pipe: A(i) is queued at 1247 +
+// 1250 i, B(k) at 1847 + 12500 k. From the queue to the timestamp point it takes 11 cycles in the egress pipe and 8 of
+// preamble, 19. A(0) goes immediately, at 1266, and the port sends without a pause from then on: its n-th frame at 1266
+// + 1250 n. Its scheduler dequeues the n-th at 1247 + 1250 n, exactly when A(n) is queued, and before that.
 //
-// Frames are queued in the order A(0) B(0) A(1) ... A(10) B(1) A(11) ...: of the frames
-// queued before A(i), i are of A and floor((i+9)/10) of B (B(k) comes between A(10k)
-// and A(10k+1)). So, while nothing is dropped,
+// Frames are queued in the order A(0) B(0) A(1) ... A(10) B(1) A(11) ... Before A(i), i frames of A and floor((i+9)/10)
+// of B are queued (B(k) comes between A(10k) and A(10k+1)). So, while nothing is dropped,
 //
 //	A(i) is sent at 1266 + 1250 (i + ceil(i/10)): it is in the chip for 1266 + 1250 ceil(i/10)
 //	B(k) is the frame number 10k + 1 + k: sent at 1266 + 1250 (11k + 1), 1916 + 1250 k after it came
 //	after B(k) is queued, k + 1 frames wait
 //
-// With a threshold of 5 frames (of 20 cells of 64 bytes, 100 cells) the queue is
-// full after B(4). A(41) finds 5 frames, for one has been taken just before and A(41)
-// makes it 5 again; B(5), behind A(50), finds 5 and is dropped, and so is every B from
-// there on; A is never dropped and waits for 5 frames.
+// With a threshold of 5 frames (of 20 cells of 64 bytes, 100 cells) the queue is full after B(4). A(41) finds 5 frames,
+// because one has just been dequeued and A(41) makes it 5 again. B(5), behind A(50), finds 5 and is dropped, and so is
+// every later B. A is never dropped and waits for 5 frames.
 func TestElevenIntoTen(t *testing.T) {
 	const (
 		frames = 1000 // of A
@@ -42,7 +37,7 @@ func TestElevenIntoTen(t *testing.T) {
 		full   = 5
 	)
 	r := newRig(t, profile.Small())
-	r.send(1, udpFrame(9, 8, 60)) // where to flood: nowhere else, once it is learned
+	r.send(1, udpFrame(9, 8, 60)) // a known destination: no floods after it is learned
 	r.send(1, udpFrame(2, 1, 60))
 	pool := r.create(sai.ObjectTypeBufferPool, sai.BufferPoolAttrType, sai.BufferPoolTypeEgress, sai.BufferPoolAttrSize,
 		sai.Uint(64*200))
@@ -61,7 +56,7 @@ func TestElevenIntoTen(t *testing.T) {
 		q, _ := r.QueueState(1, 0)
 		depths = append(depths, sample{uint64(at), q.Packets})
 	}
-	// Frames are given as they come, the depth is read after each is queued.
+	// Frames are given as they arrive. The depth is read after each is queued.
 	for i := range frames {
 		at := saisim.Cycle(i) * wire
 		r.Advance(start + at)
@@ -74,7 +69,7 @@ func TestElevenIntoTen(t *testing.T) {
 	outs := r.drain()
 
 	for i, d := range depths {
-		// Of B, those queued by now: B(k) at 1847 + 12500 k.
+		// The B frames queued so far: B(k) at 1847 + 12500 k.
 		b := 0
 		if d.at >= 1847 {
 			b = min(full, int(d.at-1847)/12500+1)

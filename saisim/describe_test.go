@@ -14,7 +14,7 @@ import (
 	"tamtam/tam/record"
 )
 
-// lines writes a graph down, a line for each edge: stage, node, label, where it leads.
+// lines returns a graph as text, one line for each edge: stage, node, label, target.
 func lines(g *record.Graph) string {
 	stage := map[string]int{}
 	for _, n := range g.Nodes {
@@ -106,7 +106,7 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// behind are the lines of a program's nodes and of what leads to them.
+// behind returns the lines of a program's nodes and of the edges that lead to them.
 func behind(g *record.Graph) string {
 	var b strings.Builder
 	for _, l := range strings.SplitAfter(lines(g), "\n") {
@@ -117,7 +117,7 @@ func behind(g *record.Graph) string {
 	return b.String()
 }
 
-// Where the tables of a program are among the fixed functions.
+// The tables of a program have their places among the fixed functions.
 func TestDescribeProgram(t *testing.T) {
 	r := newRig(t, profile.Small())
 	without := r.Describe().Version
@@ -188,8 +188,8 @@ func TestDescribeProgram(t *testing.T) {
 	}
 }
 
-// Gates that ask for the outcome of tables, or for the same field again, are no
-// conditions where the way tells.
+// Gates that test the outcome of tables, or the same field again, result in no condition if the path already implies
+// it.
 func TestDescribeGates(t *testing.T) {
 	gated := func(name string, stage uint8, rows ...[]pipe.Term) pipe.Table {
 		x := does(name, stage, op("set", name, constant(1)))
@@ -225,7 +225,7 @@ func TestDescribeGates(t *testing.T) {
 			for _, n := range []string{"b", "c", "d"} {
 				p.Fields = append(p.Fields, pipe.Field{Name: n, Width: 1})
 			}
-			for i := range p.Ingress.Tables { // a field of the table's name is written
+			for i := range p.Ingress.Tables { // a field with the table's name is written
 				p.Ingress.Tables[i].Stage += 2
 			}
 			prof := profile.Small()
@@ -245,8 +245,7 @@ func TestDescribeGates(t *testing.T) {
 	}
 }
 
-// Every graph that there can be is one: a chip of one stage too, and one without groups
-// of CMUs.
+// Every possible graph is valid, including that of a chip with one stage, and of one without groups of CMUs.
 func TestDescribeIsAGraph(t *testing.T) {
 	p := &pipe.Program{Name: "p", Ingress: pipe.Pipe{Tables: []pipe.Table{
 		does("a", 0, op("set", "ctl.drop", constant(1)))}}}

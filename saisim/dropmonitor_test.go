@@ -25,7 +25,7 @@ type reader struct {
 
 func newReader(t testing.TB) *reader { return &reader{TB: t, Decoder: ipfix.NewDecoder(0)} }
 
-// read reads the reports that left by a port, and wants whole headers in front of each.
+// read reads the reports that left by a port, and checks the headers in front of each.
 func (x *reader) read(outs []sent, port saisim.PortID) []map[string]any {
 	x.Helper()
 	x.records = nil
@@ -61,7 +61,7 @@ func (x *reader) read(outs []sent, port saisim.PortID) []map[string]any {
 	return x.drops()
 }
 
-// drops are the records of drops among those read.
+// drops returns the records of drops among those read.
 func (x *reader) drops() (all []map[string]any) {
 	for _, m := range x.records {
 		if m["tamtamDropReason"] != nil {
@@ -71,7 +71,7 @@ func (x *reader) drops() (all []map[string]any) {
 	return all
 }
 
-// wordSum is 0 where the checksum is right.
+// wordSum returns 0 if the checksum is right.
 func wordSum(b []byte) uint16 {
 	n := uint32(0)
 	for i, x := range b {
@@ -83,7 +83,7 @@ func wordSum(b []byte) uint16 {
 	return ^uint16(n)
 }
 
-// said is what a record says of some elements.
+// said returns a record's values of some elements.
 func said(m map[string]any, names ...string) string {
 	var s []string
 	for _, n := range names {
@@ -92,8 +92,8 @@ func said(m map[string]any, names ...string) string {
 	return strings.Join(s, " ")
 }
 
-// Each drop is reported with what is known of it, and a packet that the CPU alone has with the reason, apart from
-// drops.
+// Each drop is reported with everything known of it. A packet that only the CPU gets is reported with the reason,
+// separately from drops.
 func TestDropReports(t *testing.T) {
 	r := newRouter(t)
 	m := r.monitored(r.oid(7))
@@ -137,7 +137,7 @@ func TestDropReports(t *testing.T) {
 	r.balanced()
 }
 
-// reported are the counters of the stream of reports that a monitor's collector gets, by their words.
+// reported returns the counters of the stream of reports to a monitor's collector, by their words.
 func (r *rig) reported() (n [dropreport.NumWords]uint64) {
 	r.Helper()
 	w := r.extension(dropreport.ObjectReports, entryOf(r, dropreport.AttrStreams,
@@ -150,8 +150,8 @@ func (r *rig) reported() (n [dropreport.NumWords]uint64) {
 	return n
 }
 
-// A queue that is full says how much stood in it, and who filled it; reports of a switch go by the same rules as
-// others, and one that is dropped is counted, and not reported.
+// The report of a full queue contains its fill and the interfaces that filled it. A switch's reports are subject to the
+// same rules as other packets, and a dropped one is counted, not reported.
 func TestDropReportsOfQueues(t *testing.T) {
 	r := newRig(t, profile.Small())
 	m := r.monitored(r.oid(7))
@@ -198,7 +198,7 @@ func TestDropReportsOfQueues(t *testing.T) {
 	r.balanced()
 }
 
-// Of a flow there is a report when it begins, at the end of each interval with drops, and when it is over.
+// A flow is reported when it begins, at the end of each interval with drops, and when it ends.
 func TestDropReportsOfFlows(t *testing.T) {
 	r := newRig(t, profile.Small())
 	m := r.monitored(r.oid(7))
@@ -227,8 +227,8 @@ func TestDropReportsOfFlows(t *testing.T) {
 	}
 }
 
-// The layout of sonic-mgmt's tests has its fields where these read them, one record in a message, the set with data
-// first.
+// The layout of sonic-mgmt's tests has its fields where these tests read them, with one record in a message and the set
+// with data first.
 func TestDropReportsInFixedLayout(t *testing.T) {
 	r := newRig(t, profile.Small())
 	m := r.monitored(r.oid(7), sai.TAMReportAttrEnterpriseNumber, sai.Uint(0))
@@ -254,7 +254,8 @@ func TestDropReportsInFixedLayout(t *testing.T) {
 	}
 }
 
-// Reports are sampled, or bounded in number; the rest is counted. Those for a collector behind the CPU go there.
+// Reports are sampled, or limited in number, and the others are counted. Reports for a collector behind the CPU go
+// there.
 func TestDropReportsBounded(t *testing.T) {
 	f := slices.Concat(udpFrame(1, 2, 60)[:12], []byte{0x81, 0, 0, 9}, udpFrame(1, 2, 60)[12:])
 	for name, tt := range map[string]struct {

@@ -9,8 +9,8 @@ import (
 	"tamtam/tam/dropreport"
 )
 
-// Whatever ENTRY is, a window on reports of drops has so many counters as its streams have, or is refused; what it
-// gives it takes again.
+// Whatever ENTRY is, a register read of drop reports has as many counters as its streams have, or is refused. It
+// accepts its own output.
 func FuzzDropReportWindow(f *testing.F) {
 	stream := `"192.0.2.1:50000>192.0.2.9:4739"`
 	for _, value := range []string{

@@ -9,10 +9,10 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// A monitor are the objects of a drop monitor with one collector.
+// A monitor holds the objects of a drop monitor with one collector.
 type monitor struct{ transport, collector, report, action, event, tam sai.OID }
 
-// collectorAt are the attributes of a collector behind a port, which is at 192.0.2.9:4739.
+// collectorAt returns the attributes of a collector at 192.0.2.9:4739 behind a port.
 func (r *rig) collectorAt(transport, port sai.OID) []any {
 	return []any{
 		sai.TAMCollectorAttrTransport, transport, sai.TAMCollectorAttrLocalhost, sai.Bool(false),
@@ -23,7 +23,7 @@ func (r *rig) collectorAt(transport, port sai.OID) []any {
 	}
 }
 
-// monitored makes a drop monitor whose reports leave by a port; the pairs are of its report.
+// monitored makes a drop monitor whose reports leave by a port. The pairs are attributes of its report.
 func (r *rig) monitored(port sai.OID, pairs ...any) (m monitor) {
 	r.Helper()
 	m.transport = r.create(sai.ObjectTypeTAMTransport, sai.TAMTransportAttrTransportType, sai.TAMTransportTypeUDP,
@@ -45,7 +45,7 @@ func (r *rig) eventOf(m monitor) []any {
 		sai.TAMEventAttrCollectorList, sai.OIDs{m.collector}}
 }
 
-// What cannot be is refused, with nothing changed; what is in use stays; what was set is read.
+// Invalid objects are refused without a change, objects in use stay, and attributes read back as set.
 func TestMonitorObjects(t *testing.T) {
 	r := newRig(t, profile.Small())
 	m := r.monitored(r.oid(1))
@@ -141,7 +141,7 @@ func TestMonitorObjects(t *testing.T) {
 	}
 }
 
-// Entries behind the parser select by flow; no other stage has the action.
+// Entries behind the parser select by flow. No other stage has the action.
 func TestMonitorByACL(t *testing.T) {
 	r := newRig(t, profile.Small())
 	m := r.monitored(r.oid(1))

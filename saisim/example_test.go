@@ -12,7 +12,7 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// A chip is programmed by SAI, as a vendor's is, and floods a frame to an address that it does not know.
+// A chip is programmed by SAI, like a vendor's chip, and floods a frame to an unknown address.
 func Example() {
 	ctx := context.Background()
 	chip, err := saisim.New(saisim.Config{Profile: profile.Small(), Start: time.Unix(0, 0)})

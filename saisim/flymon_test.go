@@ -32,7 +32,7 @@ func flowKey(t testing.TB, s string) flymon.Key {
 
 func always(n uint32) flymon.Param { return flymon.Param{From: flymon.Const, Value: n} }
 
-// counting is a task of one row that counts packets of flows of a key.
+// counting returns a task of one row that counts packets by flows of a key.
 func counting(t testing.TB, name, key string, group, cmu int, base, size uint32) flymon.Layout {
 	k := flowKey(t, key)
 	return flymon.Layout{
@@ -42,7 +42,7 @@ func counting(t testing.TB, name, key string, group, cmu int, base, size uint32)
 	}
 }
 
-// filtered is the layout with a filter.
+// filtered returns the layout with a filter.
 func filtered(t testing.TB, l flymon.Layout, filter string) flymon.Layout {
 	t.Helper()
 	f := need(flymon.ParseFilter(filter))(t)
@@ -50,7 +50,7 @@ func filtered(t testing.TB, l flymon.Layout, filter string) flymon.Layout {
 	return l
 }
 
-// entryOf is an ENTRY with one attribute.
+// entryOf returns an ENTRY with one attribute.
 func entryOf(t testing.TB, name string, value any) sai.Bytes {
 	t.Helper()
 	v, err := json.Marshal(map[string]any{"attributes": []any{map[string]any{name: map[string]any{
@@ -72,7 +72,7 @@ func (s *sketcher) change(task sai.OID, l flymon.Layout) {
 	s.set(sai.ObjectTypeGenericProgrammable, task, sai.GenericProgrammableAttrEntry, entryOf(s, "task", l))
 }
 
-// ask reads an attribute through a window that is gone afterwards.
+// ask reads an attribute through a register read object, which it removes afterwards.
 func (s *sketcher) ask(name, attr string, question any, answer string, into any) {
 	s.Helper()
 	w := s.extension(name, entryOf(s, attr, question))
@@ -112,7 +112,7 @@ func (s *sketcher) status(task string) (status *flymon.ChipStatus) {
 	return all[0]
 }
 
-// buckets are all of a bank of a unit of size n.
+// buckets returns all n buckets in a bank of a unit.
 func (s *sketcher) buckets(task string, unit, bank int, n uint32) []uint32 {
 	s.Helper()
 	var text []byte
@@ -125,7 +125,7 @@ func (s *sketcher) buckets(task string, unit, bank int, n uint32) []uint32 {
 	return words
 }
 
-// total is the sum of buckets.
+// total returns the sum of buckets.
 func total(words []uint32) (n uint32) {
 	for _, w := range words {
 		n += w
@@ -133,7 +133,7 @@ func total(words []uint32) (n uint32) {
 	return n
 }
 
-// A task counts each flow in the bucket that flymon says, and the windows tell.
+// A task counts each flow in the bucket defined by flymon, and register reads return it.
 func TestSketchTask(t *testing.T) {
 	s := newSketcher(t)
 	geometry := s.Profile().FlyMon.Geometry()

@@ -9,8 +9,8 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// Packets come to spliced groups when the recirculation port has sent them whole and
-// they are through the pipes again.
+// Packets reach spliced groups when the recirculation port has sent them completely and they are through the pipes
+// again.
 func TestRecirculation(t *testing.T) {
 	s := newSketcher(t)
 	s.send(1, udpFrame(2, 9, 60))
@@ -39,7 +39,7 @@ func TestRecirculation(t *testing.T) {
 		t.Errorf("%+v, want a packet of 64 bytes, measured as it entered at %d", b, entered)
 	}
 
-	// Two at once: the second has to wait for the first.
+	// Two at the same time: the second has to wait for the first.
 	for id := range saisim.PortID(8) {
 		if id != 1 {
 			noError(t, s.Receive(id, s.Now()+100, saisim.Frame{Data: udpFrame(byte(1+id), 2, 60)}))
@@ -63,7 +63,7 @@ func TestRecirculation(t *testing.T) {
 	}
 	s.drain()
 
-	// What is on its way counts for a task that goes on, not for one that began anew.
+	// Copies on their way count for a task that goes on, not for one that began again.
 	for name, tt := range map[string]struct {
 		change func()
 		want   uint64
@@ -97,7 +97,7 @@ func TestRecirculation(t *testing.T) {
 	}
 }
 
-// What finds the recirculation port's buffer full is counted as lost.
+// Copies that find the recirculation port's buffer full are counted as lost.
 func TestRecirculationIsFull(t *testing.T) {
 	p := profile.Small()
 	p.FlyMon.RecirculationMbps = 1000 // a tenth of a port
@@ -109,7 +109,7 @@ func TestRecirculationIsFull(t *testing.T) {
 		noError(t, s.Receive(0, s.Now()+saisim.Cycle(i), saisim.Frame{Data: udpFrame(1, 2, size)}))
 	}
 	s.drain()
-	// Each takes 1040 byte times of the port, while 102.4 pass.
+	// Each occupies the port for 1040 byte times, while 102.4 pass.
 	free, lost := 0.0, uint64(0)
 	for i := range packets {
 		a := 102.4 * float64(i)

@@ -7,7 +7,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// fuzzed makes an object of an ENTRY. False: it is refused, and says that the ENTRY is why.
+// fuzzed makes an object of an ENTRY. It returns false if it is refused, and checks that the ENTRY is the reason.
 func (s sketcher) fuzzed(name string, entry []byte) (oid sai.OID, ok bool) {
 	s.Helper()
 	oid, err := s.extend(name, entry)
@@ -20,7 +20,7 @@ func (s sketcher) fuzzed(name string, entry []byte) (oid sai.OID, ok bool) {
 	return 0, false
 }
 
-// takesAgain removes an object that takes again what it gives.
+// takesAgain checks that an object accepts its own output, and removes it.
 func (s sketcher) takesAgain(oid sai.OID) {
 	s.Helper()
 	if text := s.entryOf(oid); len(text) > 0 {
@@ -29,7 +29,7 @@ func (s sketcher) takesAgain(oid sai.OID) {
 	s.remove(sai.ObjectTypeGenericProgrammable, oid)
 }
 
-// entryOf reads the ENTRY of an object.
+// entryOf returns the ENTRY of an object.
 func (s sketcher) entryOf(oid sai.OID) sai.Bytes {
 	s.Helper()
 	got, err := s.Get(s.Context(), sai.Obj(sai.ObjectTypeGenericProgrammable, oid),
@@ -40,7 +40,7 @@ func (s sketcher) entryOf(oid sai.OID) sai.Bytes {
 	return got[0].Value.(sai.Bytes)
 }
 
-// Whatever ENTRY is, it makes a task that can be, or none.
+// Any ENTRY results in a possible task, or in none.
 func FuzzFlyMonTask(f *testing.F) {
 	good := counting(f, "t", "src-ip", 0, 0, 0, 32)
 	chained := counting(f, "t", "5-tuple", 0, 0, 0, 32)
@@ -79,8 +79,7 @@ func FuzzFlyMonTask(f *testing.F) {
 	})
 }
 
-// Whatever ENTRY is, a window reads something or is refused, and is read again by
-// what it gave.
+// Any ENTRY results in a valid register read, or is refused. Its output is accepted again.
 func FuzzFlyMonWindow(f *testing.F) {
 	names := []string{flymon.ObjectGroups, flymon.ObjectStatus, flymon.ObjectRegisters, flymon.ObjectClear,
 		flymon.ObjectDigests, flymon.ObjectTruth}

@@ -20,8 +20,8 @@ func (s *sketcher) extend(name string, entry []byte) (sai.OID, error) {
 		sai.Bytes(name), sai.GenericProgrammableAttrEntry, sai.Bytes(entry)))
 }
 
-// A task that cannot be is refused with what is wrong, and nothing changes: neither is
-// there a new one nor is an old one another.
+// An impossible task is refused with its errors, and nothing changes: neither is there a new task nor does an old one
+// change.
 func TestTaskRefusals(t *testing.T) {
 	good := func(change func(*flymon.Layout)) sai.Bytes {
 		l := counting(t, "new", "src-ip", 1, 1, 64, 32)
@@ -90,8 +90,8 @@ func TestTaskRefusals(t *testing.T) {
 	}
 }
 
-// A task has one object. One that is set to another name gives up its task, and takes
-// that of another object: two may exchange theirs.
+// A task has one object. One that is set to another name releases its task, and takes over that of another object. Two
+// may exchange theirs.
 func TestTaskNames(t *testing.T) {
 	s := newSketcher(t)
 	a, b := counting(t, "a", "src-ip", 0, 0, 0, 32), counting(t, "b", "src-ip", 0, 1, 0, 32)
@@ -130,7 +130,7 @@ func TestTaskNames(t *testing.T) {
 	names("[]")
 }
 
-// What there is room for does not depend on what is in use.
+// The capacity does not depend on the current use.
 func TestSketchAvailability(t *testing.T) {
 	fixed := profile.Small()
 	fixed.FlyMon = profile.FlyMonCapacity{}
@@ -186,7 +186,7 @@ func TestSketchAvailability(t *testing.T) {
 	}
 }
 
-// What a window cannot read, or clear, is refused; what a get gave may be given back.
+// Invalid register reads, or clears, are refused. The value of a get may be set again.
 func TestSketchWindows(t *testing.T) {
 	s := newSketcher(t)
 	l := counting(t, "t", "src-ip", 0, 0, 0, 32)
@@ -236,7 +236,7 @@ func TestSketchWindows(t *testing.T) {
 		first.(sai.Bytes), again.(sai.Bytes)) {
 		t.Errorf("%s\nthen\n%s", first, again)
 	}
-	// A window that is set to a frozen unit reads that; cleared in part, the counts stay.
+	// A register read object that is set to a frozen unit reads that unit. After a partial clear, the counts stay.
 	if n := total(s.buckets("t", 1, 0, 64)); n != 0 {
 		t.Errorf("frozen buckets have %d", n)
 	}
@@ -244,7 +244,7 @@ func TestSketchWindows(t *testing.T) {
 	if n, b := total(s.buckets("t", 0, 0, 32)), s.status("t").Banks[0]; n != 0 || b.Packets != 7 {
 		t.Errorf("%d in buckets, %+v; want 0 and 7 packets", n, b)
 	}
-	// A window outlives its task, and reads nothing then.
+	// A register read object exists longer than its task, and then returns nothing.
 	s.remove(sai.ObjectTypeGenericProgrammable, task)
 	var words []byte
 	s.answer(w, "words", &words)
@@ -294,8 +294,8 @@ func TestDigestPages(t *testing.T) {
 	}
 }
 
-// A task is replaced between two packets, whole: none is counted by half of the old and
-// half of the new one, and what stays where it was goes on.
+// A task is replaced between two packets, completely. No packet is counted half by the old and half by the new one, and
+// unchanged parts go on.
 func TestReplacedInTraffic(t *testing.T) {
 	s := newSketcher(t)
 	s.send(1, udpFrame(2, 9, 60))
@@ -336,8 +336,7 @@ func TestReplacedInTraffic(t *testing.T) {
 	}
 }
 
-// A chip whose switch object is made anew has no tasks, and numbers copies from 1
-// on: the coins are the same again.
+// A chip whose switch object is created again has no tasks, and numbers copies from 1 on: the coins are the same again.
 func TestSketchesOfANewSwitch(t *testing.T) {
 	s := newSketcher(t)
 	var first []uint32

@@ -12,7 +12,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// everything is the mask of all of the candidate key.
+// everything returns the mask of the whole candidate key.
 func everything() flymon.Key {
 	var k flymon.Key
 	for i := range k {
@@ -21,15 +21,14 @@ func everything() flymon.Key {
 	return k
 }
 
-// seeing is a task that counts all packets in one bucket and sends the whole
-// candidate key of each.
+// seeing returns a task that counts all packets in one bucket and sends the whole candidate key of each.
 func seeing(t testing.TB) flymon.Layout {
 	l := counting(t, "see", "none", 0, 0, 0, 32)
 	l.Flow, l.Digest = flowKey(t, "src-ip"), &flymon.Digest{Threshold: 1, Key: everything()}
 	return l
 }
 
-// seen returns the keys that the task has sent since it was last asked.
+// seen returns the keys that the task has sent since the last call.
 func (s *sketcher) seen() []flymon.Vector {
 	s.Helper()
 	var text []byte
@@ -49,7 +48,7 @@ func (s *sketcher) seen() []flymon.Vector {
 	return all
 }
 
-// The candidate key has what the parser has found, and nothing that it has not.
+// The candidate key holds exactly the fields that the parser has found.
 func TestCandidateKey(t *testing.T) {
 	s := newSketcher(t)
 	s.task(seeing(t))
@@ -102,8 +101,8 @@ func TestCandidateKey(t *testing.T) {
 	}
 }
 
-// Each copy that enters the egress pipe is measured once, whatever becomes of it
-// there; copies for the CPU and mirror copies are not.
+// Each copy that enters the egress pipe is measured once, whatever its outcome. Copies for the CPU and mirror copies
+// are not measured.
 func TestMeasuredCopies(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -152,7 +151,7 @@ func TestMeasuredCopies(t *testing.T) {
 	}
 }
 
-// greatest is a task of one bucket with the greatest of a parameter.
+// greatest returns a task of one bucket that holds the maximum of a parameter.
 func greatest(t testing.TB, name string, cmu int, from flymon.Source) flymon.Layout {
 	l := counting(t, name, "none", 0, cmu, 0, 32)
 	l.Flow, l.Units[0].Op, l.Units[0].P1, l.Measures = flowKey(t, "src-ip"), flymon.Max, flymon.Param{From: from},
@@ -160,14 +159,14 @@ func greatest(t testing.TB, name string, cmu int, from flymon.Source) flymon.Lay
 	return l
 }
 
-// most is what a task of one bucket has.
+// most returns the value of a task of one bucket.
 func (s *sketcher) most(task string) uint32 {
 	s.Helper()
 	return slices.Max(s.buckets(task, 0, 0, 32))
 }
 
-// Size is that of the frame as it leaves, with its tag and FCS; the queue is as the
-// copy came to it, its delay from then on.
+// The size is that of the frame as it leaves, with its tag and FCS. The queue length is the one when the copy reached
+// the queue, and the delay starts then.
 func TestSizeAndQueue(t *testing.T) {
 	s := newSketcher(t)
 	vlan := s.vlan(7)
@@ -189,7 +188,7 @@ func TestSizeAndQueue(t *testing.T) {
 		t.Errorf("size %d, queue %d bytes, %d ns; want 308, 0, 0: tag and FCS, no queue", size, length, delay)
 	}
 	s.Advance(s.Now() + 1000)            // the wire is free again
-	var queued, dequeued [4]saisim.Cycle // by port it came from
+	var queued, dequeued [4]saisim.Cycle // by ingress port
 	s.SetObserver(func(m saisim.Moment) {
 		switch m.What {
 		case saisim.MomentQueued:
@@ -211,8 +210,8 @@ func TestSizeAndQueue(t *testing.T) {
 	}
 }
 
-// Banks take turns by the chip's time of day; a bank that counts again before it is
-// cleared is dirty, and so it is after a step back.
+// Banks alternate by the chip's time of day. A bank that counts again before it is cleared is dirty. The same holds
+// after a step back.
 func TestBanksByTimeOfDay(t *testing.T) {
 	s := newSketcher(t)
 	l := counting(t, "t", "src-ip", 0, 0, 0, 32)
@@ -249,10 +248,10 @@ func TestBanksByTimeOfDay(t *testing.T) {
 	at(3.1, 1)
 	want(odd, epoch+3, 4, true)
 	noError(t, s.StepClock(-2*time.Millisecond))
-	at(4.5, 1) // says 2.5
+	at(4.5, 1) // reads as 2.5
 	want(even, epoch+2, 2, false)
 	noError(t, s.StepClock(20*time.Millisecond))
-	at(5.5, 1) // says 23.5
+	at(5.5, 1) // reads as 23.5
 	want(odd, epoch+23, 5, true)
 	noError(t, s.SetClockDrift(saisim.MaxClockRate))
 	at(15.5, 1) // a tenth more of about 10
@@ -265,7 +264,7 @@ func TestBanksByTimeOfDay(t *testing.T) {
 	}
 }
 
-// A chip with tasks forwards as one without.
+// A chip with tasks forwards like one without.
 func TestSketchesChangeNoPacket(t *testing.T) {
 	var want []sent
 	for _, tasks := range []bool{false, true} {

@@ -9,9 +9,8 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// newSketchedLoad is a load of which each packet is measured: by a count-min sketch of
-// three rows over two epochs, and where there is more by 30 tasks of one host each and
-// by a spliced task of every fourth.
+// newSketchedLoad returns a load in which each packet is measured by a count-min sketch of three rows over two epochs.
+// If more is true, there are also 30 tasks of one host each and a spliced task of every fourth packet.
 func newSketchedLoad(t testing.TB, more bool) *load {
 	t.Helper()
 	l := newLoad(t, 0, false)
@@ -34,7 +33,7 @@ func newSketchedLoad(t testing.TB, more bool) *load {
 	return l
 }
 
-// Nor does the packet path allocate when it measures.
+// Measuring on the packet path does not allocate.
 func TestSketchingDoesNotAllocate(t *testing.T) {
 	countsAllocations(t)
 	for name, more := range map[string]bool{"one task": false, "32 tasks": true} {
@@ -53,23 +52,7 @@ func TestSketchingDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// BenchmarkChip's packets, all of them measured.
-func BenchmarkSketching(b *testing.B) {
-	for _, bm := range []struct {
-		name        string
-		tasks, more bool
-	}{{"no task", false, false}, {"one task", true, false}, {"32 tasks", true, true}} {
-		b.Run(bm.name, func(b *testing.B) {
-			l := newSketchedLoad(b, bm.more)
-			if !bm.tasks {
-				l = newLoad(b, 0, false)
-			}
-			l.bench(b)
-		})
-	}
-}
-
-// What the oracle counts it may allocate for; nothing else of the chip is another.
+// The oracle's exact counts may allocate. The chip is otherwise the same.
 func TestOracleOfAChip(t *testing.T) {
 	p := profile.Small()
 	for _, oracle := range []int{0, 3} {

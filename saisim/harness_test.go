@@ -17,7 +17,7 @@ import (
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 600_000_000, time.UTC)
 
-// A rig is a chip with what tests do to it. Errors end the test.
+// A rig is a chip with helpers for tests. Errors end the test.
 type rig struct {
 	testing.TB
 	*saisim.Chip
@@ -25,7 +25,7 @@ type rig struct {
 	notes []sai.Notification
 	outs  []sent
 
-	moments int // that an observer has seen
+	moments int // number of moments that an observer has seen
 }
 
 // A sent is a frame that left the chip.
@@ -42,8 +42,7 @@ func (s sent) String() string {
 	return fmt.Sprintf("port %d at %d: %d bytes (%x)", s.port, s.at, s.length, s.data)
 }
 
-// newRig returns a chip whose ports are up and named EthernetN, N the lane, in
-// the default VLAN, with an MTU of 9122.
+// newRig returns a chip whose ports are up, named EthernetN with N the lane, in the default VLAN, with an MTU of 9122.
 func newRig(t testing.TB, p profile.Profile) *rig {
 	t.Helper()
 	return newRigOf(t, saisim.Config{Profile: p, Start: start})
@@ -95,7 +94,7 @@ func (r *rig) create(t sai.ObjectType, pairs ...any) sai.OID {
 	return oid
 }
 
-// refused wants a create to fail with a status.
+// refused checks that a create fails with a status.
 func (r *rig) refused(want sai.Status, t sai.ObjectType, pairs ...any) {
 	r.Helper()
 	_, err := r.Create(context.Background(), t, attrs(pairs...))
@@ -154,7 +153,7 @@ func (r *rig) up(id saisim.PortID) {
 		sai.HostifAttrName, sai.Text(fmt.Sprintf("Ethernet%d", id)))
 }
 
-// clearVLAN1 takes every port out of the default VLAN and the bridge.
+// clearVLAN1 removes every port from the default VLAN and the bridge.
 func (r *rig) clearVLAN1() {
 	r.Helper()
 	vlan := r.get(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrDefaultVLANID).(sai.OID)
@@ -173,7 +172,7 @@ func (r *rig) bridgePort(on sai.OID) sai.OID {
 		sai.BridgePortAttrPortID, on, sai.BridgePortAttrAdminState, sai.Bool(true))
 }
 
-// bp returns the bridge port that a port has from the beginning.
+// bp returns the bridge port that a port has from the start.
 func (r *rig) bp(id saisim.PortID) sai.OID {
 	r.Helper()
 	p := r.oid(id)
@@ -198,8 +197,7 @@ func (r *rig) member(vlan, bridgePort sai.OID, mode sai.Enum) sai.OID {
 		sai.VLANMemberAttrVLANTaggingMode, mode)
 }
 
-// send puts a frame on the wire of a port now, and runs the chip until it is
-// empty. It returns what left.
+// send puts a frame on the wire of a port now, and runs the chip until it is empty. It returns the frames that left.
 func (r *rig) send(id saisim.PortID, frame []byte) []sent {
 	r.Helper()
 	return r.sendAt(id, r.Now(), saisim.Frame{Data: frame})
@@ -251,7 +249,7 @@ func (r *rig) dropped(id saisim.PortID) string {
 	return s
 }
 
-// ports returns the ports that frames left by, in order.
+// portsOf returns the ports by which frames left, in order.
 func portsOf(outs []sent) []saisim.PortID {
 	ids := []saisim.PortID{}
 	for _, o := range outs {
@@ -273,7 +271,7 @@ func u16(v uint16) []byte { return binary.BigEndian.AppendUint16(nil, v) }
 
 func tag(tpid, tci uint16) []byte { return append(u16(tpid), u16(tci)...) }
 
-// ip4 is an IPv4 packet with its EtherType. frag is the flags and offset word.
+// ip4 returns an IPv4 packet with its EtherType. frag is the flags and offset word.
 func ip4(src, dst byte, proto byte, frag uint16, payload []byte) []byte {
 	b := append(u16(0x0800), 0x45, 0)
 	b = append(b, u16(uint16(20+len(payload)))...)
@@ -283,7 +281,7 @@ func ip4(src, dst byte, proto byte, frag uint16, payload []byte) []byte {
 	return append(b, payload...)
 }
 
-// ip6 is an IPv6 packet with its EtherType.
+// ip6 returns an IPv6 packet with its EtherType.
 func ip6(src, dst byte, next byte, payload []byte) []byte {
 	b := append(u16(0x86dd), 0x60, 0, 0, 0)
 	b = append(b, u16(uint16(len(payload)))...)
@@ -317,7 +315,7 @@ func pad(f []byte, n int) []byte {
 	return f
 }
 
-// udpFrame is a frame of exactly n bytes from host a to host b.
+// udpFrame returns a frame of exactly n bytes from host a to host b.
 func udpFrame(a, b byte, n int) []byte {
 	return eth(host(b), host(a), ip4(a, b, 17, 0, udp(1000, 2000, n-42)))
 }
@@ -332,7 +330,7 @@ func noError(t testing.TB, err error) {
 	}
 }
 
-// need returns what a call has returned for the test that it is given to, which ends on an error.
+// need returns a function that returns the value of a call, and ends its test on an error.
 func need[T any](v T, err error) func(t testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()

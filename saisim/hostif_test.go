@@ -10,8 +10,8 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// Whoever makes devices of host interfaces learns of each HOSTIF object of a port as it comes, changes and goes; that
-// of a VLAN is none.
+// The maker of host interface devices is called when a HOSTIF object of a port is created, changed or removed. That of
+// a VLAN does not count.
 func TestHostInterfacesAreReported(t *testing.T) {
 	var now []saisim.HostInterface
 	chip, err := saisim.New(saisim.Config{

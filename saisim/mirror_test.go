@@ -12,14 +12,14 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// local is a session that copies to a port as it is; pairs add to it.
+// local makes a session that copies frames unchanged to a port. pairs are further attributes.
 func (r *rig) local(to saisim.PortID, pairs ...any) sai.OID {
 	r.Helper()
 	return r.create(sai.ObjectTypeMirrorSession, append([]any{sai.MirrorSessionAttrType, sai.MirrorSessionTypeLocal,
 		sai.MirrorSessionAttrMonitorPort, r.oid(to)}, pairs...)...)
 }
 
-// erspan is a session from 192.0.2.1 to .2, or 2001:db8::1 to ::2.
+// erspan makes a session from 192.0.2.1 to .2, or 2001:db8::1 to ::2.
 func (r *rig) erspan(to saisim.PortID, kind sai.Enum, v6 bool, pairs ...any) sai.OID {
 	r.Helper()
 	src, dst, version := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2"), 4
@@ -51,7 +51,7 @@ func on(outs []sent, id saisim.PortID) (frames [][]byte) {
 	return frames
 }
 
-// What a mirror session makes of a frame, byte by byte.
+// A mirror session encapsulates a frame, byte by byte.
 func TestMirrorEncapsulation(t *testing.T) {
 	frame := udpFrame(1, 2, 100)
 	tagged := eth(host(2), host(1), tag(0x8100, 0xa064), frame[12:])
@@ -115,7 +115,7 @@ func TestMirrorEncapsulation(t *testing.T) {
 			r.set(sai.ObjectTypePort, r.oid(0), sai.PortAttrIngressMirrorSession, sai.OIDs{tt.session(r)})
 			got := on(r.send(0, tt.frame), 7)
 			if n := len(macs) + 34; len(got) == 1 && len(tt.want) > n && tt.want[36] == 0x22 {
-				// ERSPAN III says when the frame came, in units of 100 ns.
+				// ERSPAN III contains the time of the frame's arrival, in units of 100 ns.
 				at := r.TimeOfDay(r.Now())
 				says := binary.BigEndian.Uint32(got[0][n:])
 				if ago := uint32(at.UnixNano()/100) - says; ago > 100 {
@@ -134,8 +134,7 @@ func TestMirrorEncapsulation(t *testing.T) {
 	}
 }
 
-// An egress mirror copy is made where the egress pipe ends: as many cycles
-// after the scheduler as the pipe is long.
+// An egress mirror copy is made where the egress pipe ends: the length of the pipe in cycles after the scheduler.
 func TestEgressMirrorTime(t *testing.T) {
 	r := newRig(t, profile.Small())
 	r.leave(7)
@@ -149,7 +148,7 @@ func TestEgressMirrorTime(t *testing.T) {
 	}
 }
 
-// What makes no sense is refused, by name.
+// Invalid combinations are refused, by name.
 func TestMirrorRefusals(t *testing.T) {
 	r := newRig(t, profile.Small())
 	base := func(kind sai.Enum, pairs ...any) []any {

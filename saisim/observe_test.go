@@ -13,8 +13,8 @@ import (
 	"tamtam/saisim/truth"
 )
 
-// The history of one frame that is flooded to two ports of other speeds, as
-// told: times agree with the arithmetic of the package comment.
+// The observed history of one frame that is flooded to two ports of other speeds: times agree with the arithmetic of
+// the package comment.
 func TestMoments(t *testing.T) {
 	r := newRig(t, profile.Small())
 	r.clearVLAN1()
@@ -28,9 +28,9 @@ func TestMoments(t *testing.T) {
 	})
 	frame := eth(host(2), host(1), tag(0x8100, 10), ip4(1, 2, 17, 0, udp(1, 2, 54)))
 	r.sendAt(0, 100, saisim.Frame{Data: frame, ID: 7})
-	// 100 bytes, 104 with FCS; a byte takes one cycle. Whole at 204; the pipe is
-	// 4 + 4*2 + 5 = 17 cycles to the queue; 4*2 + 3 = 11 to the MAC, preamble 8.
-	// The tag goes as the copies leave. The egress pipe takes one of them a cycle.
+	// 100 bytes, 104 with FCS. A byte takes one cycle, so it is complete at 204. The pipe is 4 + 4*2 + 5 = 17 cycles to
+	// the queue, then 4*2 + 3 = 11 to the MAC, preamble 8. The tag is removed as the copies leave. The egress pipe
+	// accepts one of them per cycle.
 	want := []string{
 		"received at 100 copy 0 port 0 len 100",
 		"entered at 204 copy 0 port 0 len 100",
@@ -47,9 +47,8 @@ func TestMoments(t *testing.T) {
 	}
 }
 
-// Every frame and every copy has a whole history, under overload, floods,
-// punts, drops at every place, injected frames and a port that goes away; and
-// the histories add up to the books.
+// Every frame and every copy has a complete history, under overload, floods, punts, drops at every place, injected
+// frames and a port that is removed. The histories add up to the counts of Books.
 func TestMomentsAreWhole(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 3}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
@@ -88,7 +87,8 @@ func TestMomentsAreWhole(t *testing.T) {
 	})
 }
 
-// Whoever asks is told of each drop, in the order in which they asked, until they stop; others are told on.
+// Every registered function is called with each drop, in the order of registration, until it is stopped. Others are
+// still called.
 func TestDropsAreToldToAll(t *testing.T) {
 	r := newRig(t, profile.Small())
 	var got []string
@@ -103,7 +103,7 @@ func TestDropsAreToldToAll(t *testing.T) {
 	second := ask("second")
 	lose(3)
 	first()
-	first() // once more changes nothing
+	first() // a second call changes nothing
 	lose(4)
 	second()
 	lose(5)

@@ -9,13 +9,13 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// A PacketTrace is what would become of a packet.
+// A PacketTrace is the predicted history and outcome of a packet.
 type PacketTrace = engine.PacketTrace
 
-// A Finding is what one look of a packet into one table has found.
+// A Finding is the result of one lookup of a packet in one table.
 type Finding = engine.Finding
 
-// A CountChange is by how much a counter has more.
+// A CountChange is the change of a counter.
 type CountChange = engine.CountChange
 
 // Tables of findings beyond those of the graph.
@@ -27,8 +27,8 @@ const (
 	TableDecap      = engine.TableDecap
 )
 
-// A Fork is a chip as it was at an instant, with all that was in it and on its way: for what would become of packets.
-// Nothing that is asked of it changes it, and nothing of it is seen by the chip.
+// A Fork is a copy of a chip at an instant, with everything in it and on its way. It predicts the outcome of packets.
+// Predictions do not change it, and the chip is not affected.
 type Fork struct {
 	Now   Cycle
 	fork  *engine.Fork
@@ -37,7 +37,7 @@ type Fork struct {
 	prof  *profile.Profile
 }
 
-// Fork returns a fork of the chip, which is locked meanwhile.
+// Fork returns a fork of the chip. The chip is locked during the call.
 func (c *Chip) Fork() (*Fork, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -52,13 +52,13 @@ func (c *Chip) Fork() (*Fork, error) {
 	return f, nil
 }
 
-// Trace returns what would become of a frame that came to a port's ingress MAC at a cycle, or as soon after as the
-// frames before it allow, if nothing came after it.
+// Trace returns the predicted outcome of a frame that arrives at a port's ingress MAC at a cycle, or as soon after it
+// as earlier frames allow, if no frames follow it.
 func (f *Fork) Trace(id PortID, at Cycle, frame Frame) (*PacketTrace, error) {
 	return f.fork.Trace(id, at, &frame)
 }
 
-// With returns the fork with a change of its tables.
+// With returns a copy of the fork with a change of its tables.
 func (f *Fork) With(ch config.Change) (*Fork, error) {
 	e, err := f.fork.With(ch)
 	if err != nil {
@@ -70,13 +70,13 @@ func (f *Fork) With(ch config.Change) (*Fork, error) {
 	return &n, nil
 }
 
-// Tables returns everything that the fixed functions are configured with. The rows must not be changed.
+// Tables returns the complete configuration of the fixed functions. The rows must not be changed.
 func (f *Fork) Tables() config.Tables { return f.rows.Tables() }
 
 // PortName returns the name of a port's host interface, "" if it has none.
 func (f *Fork) PortName(id PortID) string { return f.names[id] }
 
-// PortByName returns the port whose host interface has a name.
+// PortByName returns the port whose host interface has a name, and false if there is none.
 func (f *Fork) PortByName(name string) (PortID, bool) {
 	for id, n := range f.names {
 		if n == name && n != "" {
@@ -86,8 +86,8 @@ func (f *Fork) PortByName(name string) (PortID, bool) {
 	return 0, false
 }
 
-// History returns the cycles at which the packet of a trace, and its copies, are at each place of the chip, in the form
-// of a [Trace] as JSON.
+// History returns the cycles at which the packet of a trace, and its copies, are at each place of the chip. The form is
+// that of a [Trace] as JSON.
 func (f *Fork) History(t *PacketTrace) (json.RawMessage, error) {
 	var text bytes.Buffer
 	h := newTrace(f.prof, f.PortName, &text, true)
@@ -98,7 +98,7 @@ func (f *Fork) History(t *PacketTrace) (json.RawMessage, error) {
 	return bytes.TrimSpace(text.Bytes()), err
 }
 
-// TracePacket is [Fork.Trace] of a fork of the chip as it is now.
+// TracePacket does [Fork.Trace] with a new fork of the chip.
 func (c *Chip) TracePacket(id PortID, at Cycle, frame Frame) (*PacketTrace, error) {
 	f, err := c.Fork()
 	if err != nil {

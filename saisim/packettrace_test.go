@@ -6,7 +6,7 @@ import (
 	"tamtam/saisim"
 )
 
-// What a trace costs, and how long the chip is locked for it, by what the chip has in its tables.
+// BenchmarkPacketTrace measures a trace, and how long the chip is locked for it, by the contents of the chip's tables.
 func BenchmarkPacketTrace(b *testing.B) {
 	for name, load := range map[string]func(testing.TB) *load{
 		"bridge":            func(t testing.TB) *load { return newLoad(t, 0, false) },

@@ -12,8 +12,7 @@ import (
 	"tamtam/saisim/tailstamp"
 )
 
-// Dynamic breakout: a port of four lanes becomes four ports and back, while the
-// rest of the chip goes on.
+// Dynamic breakout: a port of four lanes becomes four ports and back, while the other ports of the chip go on.
 func TestBreakout(t *testing.T) {
 	p := profile.Small()
 	p.Default = []profile.DefaultPorts{{First: 0, Count: 2, Lanes: 4, Mbps: 100_000}}
@@ -35,7 +34,7 @@ func TestBreakout(t *testing.T) {
 	r.refused(sai.StatusItemAlreadyExists, sai.ObjectTypePort, single...)
 	r.wantStatus(r.Remove(context.Background(), sai.Obj(sai.ObjectTypePort, r.oid(0))), sai.StatusObjectInUse)
 
-	// Frames are in every part of the chip when the port goes.
+	// Frames are in every part of the chip when the port is removed.
 	for range 5 {
 		noError(t, r.Receive(4, r.Now(), saisim.Frame{Data: udpFrame(1, 2, 1000)}))
 		noError(t, r.Receive(0, r.Now(), saisim.Frame{Data: udpFrame(3, 2, 1000)}))
@@ -84,8 +83,7 @@ func TestSpeeds(t *testing.T) {
 	}
 }
 
-// A change of the operational state is told, and a port that goes down while
-// frames wait for it drops them.
+// A change of the operational state is notified, and a port that goes down while frames wait for it drops them.
 func TestPortState(t *testing.T) {
 	r := newRig(t, profile.Small())
 	o := r.oid(3)
@@ -112,13 +110,11 @@ func TestPortState(t *testing.T) {
 	}
 }
 
-// Frames that wait at a port whose link goes down leave the queue at their turn and
-// are dropped where they would be sent; those of a port that is removed are dropped
-// at once. At 10 Gb/s and 1.25 GHz a frame of 1000 bytes takes 1024 cycles with FCS,
-// preamble and gap. Frames A from port 0 and B from port 2 are queued together at
-// 1004 + 17 and a cycle later, and so every 1024 cycles: A1 is sent at 1021 + 19 = 1040,
-// B1 1024 later at 2064, then A2 at 3088, while A2 and B2 are queued at 2045 and 2046,
-// A3 and B3 at 3069 and 3070.
+// Frames that wait at a port whose link goes down leave the queue in their turn and are dropped where they would be
+// sent. Those of a removed port are dropped immediately. At 10 Gb/s and 1.25 GHz a frame of 1000 bytes takes 1024
+// cycles with FCS, preamble and gap. Frames A from port 0 and B from port 2 are queued together at 1004 + 17 and a
+// cycle later, and so every 1024 cycles: A1 is sent at 1021 + 19 = 1040, B1 1024 later at 2064, then A2 at 3088, while
+// A2 and B2 are queued at 2045 and 2046, A3 and B3 at 3069 and 3070.
 func TestPortEndsWithFramesQueued(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -137,7 +133,7 @@ func TestPortEndsWithFramesQueued(t *testing.T) {
 			for _, id := range []saisim.PortID{0, 2} {
 				r.up(id)
 			}
-			r.set(sai.ObjectTypePort, r.oid(3), sai.PortAttrAdminState, sai.Bool(true)) // no host interface to be in use by
+			r.set(sai.ObjectTypePort, r.oid(3), sai.PortAttrAdminState, sai.Bool(true)) // no host interface uses it
 			r.send(3, udpFrame(2, 1, 60))
 			at := r.Now()
 			for range 3 {
@@ -212,14 +208,14 @@ func TestPortStats(t *testing.T) {
 	}
 	_, err := r.Stats(context.Background(), sai.Obj(sai.ObjectTypePort, r.oid(0)), []sai.StatID{sai.PortStatPfc0RxPkts})
 	r.wantStatus(err, sai.StatusNotSupported)
-	// What is said to be supported is.
+	// All statistics that are reported as supported are supported.
 	all := need(r.StatsCapability(context.Background(), sai.ObjectTypePort))(t)
 	if _, err := r.Stats(context.Background(), sai.Obj(sai.ObjectTypePort, r.oid(0)), all); err != nil {
 		t.Error(err)
 	}
 }
 
-// The switch tells what it is; removing it makes a new start possible.
+// The switch returns its properties. After its removal a new start is possible.
 func TestSwitch(t *testing.T) {
 	r := newRig(t, profile.Small())
 	for id, want := range map[sai.AttrID]sai.Value{

@@ -12,8 +12,8 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// Pre-ingress entries see what the parser has, before anything is decided: also frames that go no
-// further, and in the VLAN that the frame or its port says. They have no say in what becomes of it.
+// Pre-ingress entries see the parser's fields, before any decision. They also see frames that go no further, and the
+// VLAN of the frame or its port. They do not affect forwarding.
 func TestPreIngressACL(t *testing.T) {
 	r := newRouter(t)
 	table := r.acl(sai.ACLStagePreIngress, sai.ACLTableAttrFieldOuterVLANID, sai.Bool(true), sai.ACLTableAttrFieldInPorts,
@@ -45,13 +45,14 @@ func TestPreIngressACL(t *testing.T) {
 		if got := r.packets(tt.counts) - before; got != 1 {
 			t.Errorf("%s: counted %d times", tt.name, got)
 		}
-		if n := len(on(outs, 5)); tt.name != "untagged" && n != tt.copies { // which is flooded
+		if n := len(on(outs, 5)); tt.name != "untagged" && n != tt.copies { // untagged frames are flooded
 			t.Errorf("%s: %d copies, want %d", tt.name, n, tt.copies)
 		}
 	}
 }
 
-// What makes no sense behind the parser is refused, and a chip that records no tables does not have the stage.
+// Invalid combinations for the stage behind the parser are refused, and a chip without table recording does not have
+// the stage.
 func TestPreIngressACLRefused(t *testing.T) {
 	r := newRouter(t)
 	create := func(pairs ...any) error {

@@ -23,13 +23,13 @@ func op(do, to string, operands ...pipe.Operand) pipe.Op {
 	return o
 }
 
-// does is a table that always does something.
+// does returns a table that always executes the operations.
 func does(name string, stage uint8, ops ...pipe.Op) pipe.Table {
 	return pipe.Table{Name: name, Stage: stage, Match: "always", Actions: []pipe.Action{{Name: "do", Ops: ops}},
 		Default: pipe.Choice{Action: "do"}}
 }
 
-// load runs a program from now on.
+// load loads a program that runs from now on.
 func (r *rig) load(p *pipe.Program) {
 	r.Helper()
 	r.control(r.Now(), pipe.Batch{Program: p})
@@ -44,7 +44,7 @@ func (r *rig) control(at saisim.Cycle, b pipe.Batch) *saisim.BatchResult {
 	return &res
 }
 
-// sum16 is 0 for an IPv4 header whose checksum is right.
+// sum16 returns 0 for an IPv4 header whose checksum is right.
 func sum16(b []byte) uint16 {
 	var s uint32
 	for i := 0; i < 20; i += 2 {
@@ -62,7 +62,7 @@ func withChecksum(f []byte) []byte {
 	return f
 }
 
-// A program's writes reach the bytes, from either pipe, and the checksum follows.
+// A program's writes reach the bytes, from either pipe, and the checksum is updated.
 func TestProgramRewrites(t *testing.T) {
 	writes := []pipe.Op{
 		op("set", "ip.dscp", constant(46)), op("set", "ip.ecn", constant(2)),
@@ -105,7 +105,7 @@ func TestProgramRewrites(t *testing.T) {
 	}
 }
 
-// What a program decides about a packet.
+// A program decides about a packet.
 func TestProgramDecides(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -151,7 +151,7 @@ func TestProgramDecides(t *testing.T) {
 	}
 }
 
-// counter counts in a register, in the ingress or the egress pipe.
+// counter returns a pipe that counts in a register, for the ingress or the egress pipe.
 func counter(width uint8) pipe.Pipe {
 	return pipe.Pipe{
 		Registers: []pipe.Register{{Name: "n", Stage: 1, Width: width, Depth: 8, Instructions: []pipe.Instruction{
@@ -165,14 +165,14 @@ func counter(width uint8) pipe.Pipe {
 	}
 }
 
-// A batch takes effect between two packets: those that enter the pipe at its cycle
-// or later see all of it, those before nothing.
+// A batch takes effect between two packets: those that enter the pipe at its cycle or later see all of it, earlier ones
+// see nothing.
 func TestControlAtACycle(t *testing.T) {
-	p := profile.Small() // a byte is a cycle: the frames are whole at 164 and 165
+	p := profile.Small() // a byte is a cycle: the frames are complete at 164 and 165
 	for _, tt := range []struct {
 		at      saisim.Cycle
-		ingress uint64 // the register when all is over, 1 + 10 for each that saw the batch
-		entered uint64 // the register as it was at the batch's cycle
+		ingress uint64 // final value of the register: 1 + 10 for each packet that saw the batch
+		entered uint64 // value of the register at the batch's cycle
 	}{{100, 21, 0}, {163, 21, 0}, {164, 21, 0}, {165, 11, 1}, {166, 2, 2}} {
 		t.Run(fmt.Sprint(tt.at), func(t *testing.T) {
 			r := newRig(t, p)
@@ -204,8 +204,7 @@ func TestControlAtACycle(t *testing.T) {
 	}
 }
 
-// A packet in flight keeps the program that it met; registers of the same shape
-// keep their content.
+// A packet in flight keeps the program of its entry. Registers of the same shape keep their content.
 func TestSwap(t *testing.T) {
 	r := newRig(t, profile.Small())
 	mark := func(dscp uint64) *pipe.Program {
@@ -242,7 +241,7 @@ func TestSwap(t *testing.T) {
 	}
 }
 
-// A batch that is wrong is refused by name, and nothing of it happens.
+// A wrong batch is refused by name, and nothing of it happens.
 func TestControlRefuses(t *testing.T) {
 	r := newRig(t, profile.Small())
 	r.load(&pipe.Program{Name: "p", Ingress: counter(4)})
@@ -294,8 +293,8 @@ func TestControlRefuses(t *testing.T) {
 	}
 }
 
-// Metadata that a program writes is what ACL entries match, and what they set the
-// program reads; the egress pipe sees its queue.
+// ACL entries match metadata that a program writes, and the program reads metadata that they set. The egress pipe sees
+// its queue.
 func TestProgramAndFixedFunctions(t *testing.T) {
 	r := newRig(t, profile.Small())
 	table := r.acl(sai.ACLStageIngress, sai.ACLTableAttrFieldACLUserMeta, sai.Bool(true))
@@ -309,7 +308,7 @@ func TestProgramAndFixedFunctions(t *testing.T) {
 	p.Egress.Tables = []pipe.Table{does("show", 1, op("set", "ip.dscp", field("meta")),
 		op("set", "eth.src", field("q.depth")), op("set", "eth.dst", field("q.delay")))}
 	r.load(p)
-	r.send(1, udpFrame(2, 9, 60)) // who is where
+	r.send(1, udpFrame(2, 9, 60)) // host 2 is learned at port 1
 	base := r.Now() + 100
 	for i, in := range []saisim.PortID{0, 2, 3} {
 		if err := r.Receive(in, base, saisim.Frame{Data: udpFrame(byte(i+3), 2, 60)}); err != nil {
@@ -325,8 +324,8 @@ func TestProgramAndFixedFunctions(t *testing.T) {
 			t.Errorf("frame %d: DSCP is %d, want what the ACL has set, 33", i, o.data[15]>>2)
 		}
 	}
-	// A frame holds the wire for 84 cycles, and they come one cycle apart: the
-	// second waits alone, the third behind it.
+	// A frame occupies the wire for 84 cycles, and they arrive one cycle apart: the second waits alone, the third
+	// behind it.
 	depth := func(o sent) uint64 { return uint64(binary.BigEndian.Uint32(o.data[8:])) }
 	delay := func(o sent) uint64 { return uint64(binary.BigEndian.Uint32(o.data[2:])) }
 	for i, want := range []struct{ depth, delay uint64 }{{0, 0}, {0, 84 - 1}, {60, 2*84 - 2}} {
@@ -337,8 +336,8 @@ func TestProgramAndFixedFunctions(t *testing.T) {
 	}
 }
 
-// newCounting is the load of BenchmarkChip with a count-min sketch of three rows in
-// one of the pipes, and so many flows.
+// newCounting returns a load of packets with a count-min sketch of three rows in one of the pipes, and the
+// given number of flows.
 func newCounting(t testing.TB, egress bool, flows int) *load {
 	l := newLoad(t, 0, false)
 	p, err := pipe.CountMin(pipe.CountMinSketch{Key: pipe.FiveTupleIPv4(), Rows: 3, Depth: 1 << 16, Width: 32, Stage: 1,
@@ -355,7 +354,7 @@ func newCounting(t testing.TB, egress bool, flows int) *load {
 	return l
 }
 
-// counted is the sum over a row.
+// counted returns the sum over a row.
 func (l *load) counted(egress bool) (sum uint64) {
 	name := "ingress"
 	if egress {
@@ -377,18 +376,5 @@ func TestProgramDoesNotAllocate(t *testing.T) {
 		if n := l.counted(egress); n != 21_000 {
 			t.Errorf("%d packets counted, want 21000", n)
 		}
-	}
-}
-
-// Packets per second through one chip on one core, three rows of count-min.
-func BenchmarkCountMin(b *testing.B) {
-	for _, egress := range []bool{false, true} {
-		b.Run(fmt.Sprintf("egress=%v", egress), func(b *testing.B) {
-			l := newCounting(b, egress, 100_000)
-			l.bench(b)
-			if n := l.counted(egress); n < uint64(b.N) {
-				b.Fatalf("%d of %d packets counted", n, b.N)
-			}
-		})
 	}
 }

@@ -22,7 +22,7 @@ func dscpMap(pairs ...uint8) (m sai.QoSMap) {
 	return m
 }
 
-// withTOS is an IPv4 frame from host 1 to host 2 with a right header checksum.
+// withTOS returns an IPv4 frame from host 1 to host 2 with a correct header checksum.
 func withTOS(tos byte, n int) []byte {
 	f := udpFrame(1, 2, n)
 	f[15] = tos
@@ -36,7 +36,7 @@ func withTOS(tos byte, n int) []byte {
 	return f
 }
 
-// validSum says whether the IPv4 header of an untagged frame has a right checksum.
+// validSum reports whether the IPv4 header of an untagged frame has a correct checksum.
 func validSum(f []byte) bool {
 	sum := uint32(0)
 	for i := 14; i < 34; i += 2 {
@@ -45,8 +45,7 @@ func validSum(f []byte) bool {
 	return sum&0xffff+sum>>16 == 0xffff
 }
 
-// What would be a queue of another kind, or a threshold that means nothing, is
-// refused.
+// Settings that imply another kind of queue, and thresholds without a meaning, are refused.
 func TestQoSRefusals(t *testing.T) {
 	r := newRig(t, profile.Small()) // cells of 64 bytes
 	all := uint64(r.Profile().Buffer.Cells) * 64
@@ -88,8 +87,8 @@ func TestQoSRefusals(t *testing.T) {
 	}
 }
 
-// A queue of strict priority overtakes; a queue that is full marks what can be
-// marked, with its checksum kept right, and drops the rest.
+// A queue of strict priority overtakes. A full queue marks packets that can be marked, with a correct checksum, and
+// drops the others.
 func TestPriorityAndMarks(t *testing.T) {
 	r := newRig(t, profile.Small())
 	r.send(1, udpFrame(2, 1, 60))
@@ -115,7 +114,7 @@ func TestPriorityAndMarks(t *testing.T) {
 		send(0, 0)
 		send(2, 1)
 	}
-	send(3, 46<<2) // arrives with the first, and overtakes what waits
+	send(3, 46<<2) // arrives with the first, and overtakes waiting frames
 	var ids []uint64
 	for _, o := range r.drain() {
 		ids = append(ids, uint64(o.data[15]))
@@ -124,10 +123,10 @@ func TestPriorityAndMarks(t *testing.T) {
 		}
 	}
 	q, _ := r.QueueState(1, 0)
-	// Every 1024 bytes one frame goes and two come, A with TOS 0 and B with ECT(1):
-	//	A1 goes, B1 waits, and DSCP 46
-	//	DSCP 46 goes; A2 finds 1000 bytes, B2 2000: marked
-	//	B1 goes; A3 finds 2000: dropped; B3 2000: marked
+	// Every 1024 bytes one frame leaves and two arrive, A with TOS 0 and B with ECT(1):
+	// A1 leaves, B1 waits, and DSCP 46.
+	// DSCP 46 leaves; A2 finds 1000 bytes, B2 2000: marked.
+	// B1 leaves; A3 finds 2000: dropped; B3 2000: marked.
 	//	A2 goes; A4 dropped, B4 marked; B2 goes; A5 dropped, B5 marked; B3, B4, B5 go
 	if want := "[0 184 1 0 3 3 3 3]"; fmt.Sprint(ids) != want {
 		t.Errorf("TOS of the frames that left: %v, want %s (dropped %d, marked %d)", ids, want, q.DroppedWRED, q.Marked)
@@ -143,7 +142,7 @@ func TestPriorityAndMarks(t *testing.T) {
 	r.balanced()
 }
 
-// Pools of the packet memory: what a pool has, others have not.
+// Cells of one pool are not available to other pools.
 func TestBufferPools(t *testing.T) {
 	p := profile.Small()
 	p.Buffer = profile.Buffer{CellBytes: 100, Cells: 100}
@@ -178,7 +177,7 @@ func TestBufferPools(t *testing.T) {
 	r.balanced()
 }
 
-// Marks are where the IP header is: behind tags, and in the traffic class of IPv6.
+// Marks are at the place of the IP header: behind tags, and in the traffic class of IPv6.
 func TestMarks(t *testing.T) {
 	payload := udp(1, 2, 20)
 	v6 := append(u16(0x86dd), 0x60, 0x10, 0, 0) // ECT(1) is bit 4 of the second byte
@@ -188,7 +187,7 @@ func TestMarks(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		frame []byte
-		at    int // of the byte that changes
+		at    int // offset of the byte that changes
 		want  byte
 	}{
 		{"IPv4", eth(host(2), host(1), v4), 15, 3},

@@ -16,18 +16,18 @@ import (
 	"tamtam/tam/record"
 )
 
-// A recorder is a router that records what a pre-ingress entry selects: its IPv4 packets, to a
-// collector at port 1. Its ingress ACL table has an entry that all of them hit.
+// A recorder is a router that records the IPv4 packets that a pre-ingress entry selects, to a collector at port 1. Its
+// ingress ACL table has an entry that all of them hit.
 type recorder struct {
 	*router
 	chosen sai.OID // the pre-ingress table
 	table  sai.OID
-	object sai.OID // of the plan
+	object sai.OID // object of the plan
 	plan   record.ChipPlan
 }
 
-// newRecorder has a plan of every table that the chip has, in two containers of 32 bits,
-// with session tr:s, and a mirror session.
+// newRecorder returns a recorder with a plan of every table of the chip, in two containers of 32 bits, with session
+// tr:s, and a mirror session.
 func newRecorder(t testing.TB, mirror func(r *rig) sai.OID) *recorder {
 	t.Helper()
 	r := &recorder{router: newRouter(t)}
@@ -49,7 +49,7 @@ func erspanTo1(r *rig) sai.OID {
 	return r.erspan(1, sai.ErspanEncapsulationTypeMirrorL3GRETunnel, false, sai.MirrorSessionAttrLabel, sai.Text("tr:s"))
 }
 
-// everything is a plan that marks all tables, ran and hit.
+// everything returns a plan that marks all tables, ran and hit.
 func (r *router) everything() record.ChipPlan {
 	g := r.Describe()
 	p := record.ChipPlan{ID: 77, Switch: 5, PHV: "32+32", Graph: g.Version,
@@ -76,7 +76,7 @@ func (r *router) planned(p record.ChipPlan) sai.OID {
 	return r.extension(record.ObjectPlan, planEntry(r, p))
 }
 
-// records takes the records off what left at port 1, in order, with their frames.
+// records removes the records from the frames that left at port 1, in order, and returns them with the frames.
 func (r *recorder) records(outs []sent) (list []record.Record, frames [][]byte) {
 	r.Helper()
 	for _, f := range on(outs, 1) {
@@ -89,7 +89,7 @@ func (r *recorder) records(outs []sent) (list []record.Record, frames [][]byte) 
 	return list, frames
 }
 
-// words says of a record of the plan what tables ran and hit.
+// words returns the tables that ran and hit by a record of the plan.
 func words(p record.ChipPlan, x record.Record) string {
 	c, _ := record.ParseContainers(p.PHV)
 	var all []string
@@ -129,7 +129,7 @@ func (r *rig) counted(labels ...string) []uint64 {
 	return numbers
 }
 
-// Each copy of a recorded packet has its record, with what became of it.
+// Each copy of a recorded packet has a record with its outcome.
 func TestRecords(t *testing.T) {
 	near := func(r *recorder) { r.neighbor(1, at4(1, 20), 20); r.neighbor(2, at4(2, 20), 20) }
 	known := func(r *recorder) { r.send(7, eth(host(9), host(2), u16(0x88b5), make([]byte, 46))) }
@@ -198,8 +198,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// A record copy, byte by byte: the frame as it came in, the record, and the tunnel's
-// headers, whose lengths cover both.
+// A record copy, byte by byte: the frame as received, the record, and the tunnel's headers, whose lengths cover both.
 func TestRecordEncapsulation(t *testing.T) {
 	frame := sum(packet(0, at4(0, 9), at4(2, 20), 64, 100))
 	tunnel := &record.ChipTunnel{SrcIP: netip.MustParseAddr("192.0.2.1"), DstIP: netip.MustParseAddr("192.0.2.2"),
@@ -227,12 +226,12 @@ func TestRecordEncapsulation(t *testing.T) {
 		b := append([]byte{0x86, 0xdd, 0x62, 0xc0, 0, 0}, u16(uint16(n))...)
 		return append(append(append(b, 17, 63), tunnel6.SrcIP.AsSlice()...), tunnel6.DstIP.AsSlice()...)
 	}
-	const n = 8 + 47 // of a record
+	const n = 8 + 47 // length of a record
 	for _, tt := range []struct {
 		name   string
 		mirror func(r *rig) sai.OID
 		tunnel *record.ChipTunnel
-		want   []byte // before the record
+		want   []byte // bytes before the record
 	}{
 		{"GRE", erspanTo1, nil, sum(slices.Concat(macs, outer4(47, 4+100+n), []byte{0, 0, 0x88, 0xbe}, frame))},
 		{"GRE, truncated", func(r *rig) sai.OID {
@@ -260,7 +259,7 @@ func TestRecordEncapsulation(t *testing.T) {
 			r.set(sai.ObjectTypeGenericProgrammable, r.object, sai.GenericProgrammableAttrEntry, planEntry(t, r.plan))
 			at := r.Now()
 			r.neighbor(2, at4(2, 20), 20)
-			r.send(3, eth(host(9), host(20), tag(0x8100, 100), u16(0x88b5), make([]byte, 46))) // where it is
+			r.send(3, eth(host(9), host(20), tag(0x8100, 100), u16(0x88b5), make([]byte, 46))) // host 20 is there
 			outs := r.sendAt(0, at+2000, saisim.Frame{Data: frame})
 			list, frames := r.records(outs)
 			if tt.want == nil {
@@ -297,7 +296,7 @@ func timeAt(r *rig, c saisim.Cycle) record.Time {
 	return record.Time{Seconds: uint64(t.Unix()), Nanoseconds: uint32(t.Nanosecond())}
 }
 
-// A record's clock is said to be wrong while it is.
+// A record is flagged while its clock is wrong.
 func TestRecordsOfAWrongClock(t *testing.T) {
 	r := newRecorder(t, erspanTo1)
 	for _, ok := range []bool{true, false, true} {
@@ -308,8 +307,8 @@ func TestRecordsOfAWrongClock(t *testing.T) {
 	}
 }
 
-// Of the packets that match, one of each so many is recorded, from the first on; the
-// counters say so. What is dropped on its way to the collector is lost.
+// One of each Sample matching packets is recorded, beginning with the first. The counters agree. Copies dropped on
+// their way to the collector are lost.
 func TestRecordSampling(t *testing.T) {
 	r := newRecorder(t, erspanTo1)
 	r.plan.Sessions[0].Sample = 3
@@ -354,8 +353,8 @@ func TestTwoPlans(t *testing.T) {
 	if len(list) != 1 || list[0].Plan != 2 || fmt.Sprintf("%x", list[0].Bits) != "00000000" || len(on(outs, 5)) != 1 {
 		t.Errorf("%+v, and %d plain mirror copies, want a record of plan 2 and a copy", list, len(on(outs, 5)))
 	}
-	// A port's ingress mirroring to a session that records does nothing, egress mirroring and
-	// that of an ingress entry neither.
+	// Ingress mirroring of a port to a session that records has no effect, nor does egress mirroring or mirroring by an
+	// ingress entry.
 	r.entry(r.table, 2, sai.ACLEntryAttrActionMirrorIngress, sai.Do(sai.OIDs{other}))
 	r.set(sai.ObjectTypePort, r.oid(6), sai.PortAttrIngressMirrorSession, sai.OIDs{other})
 	r.set(sai.ObjectTypePort, r.oid(7), sai.PortAttrEgressMirrorSession, sai.OIDs{other})
@@ -367,8 +366,8 @@ func TestTwoPlans(t *testing.T) {
 	}
 }
 
-// A plan that gives way to another goes on with what it has counted when it is back, and paths are
-// counted on where one plan takes the place of the only other.
+// A plan that is replaced by another continues its counts when it returns, and path counts continue if one plan
+// replaces the only other plan.
 func TestPlanThatGivesWay(t *testing.T) {
 	r := newRecorder(t, erspanTo1)
 	at := func(oid sai.OID, id uint32, offset int, label string) {
@@ -391,12 +390,12 @@ func TestPlanThatGivesWay(t *testing.T) {
 	_, before, _ := r.Paths()
 	counts("two plans", 2, 0, 2, 0, 0, 0, 0, 0)
 
-	at(other, 2, 0, "tr:s") // the other plan takes the bits and the label
+	at(other, 2, 0, "tr:s") // the other plan takes over the bits and the label
 	counts("one plan has given way", 0, 0, 0, 0, 0, 0, 0, 0)
 	r.send(6, udpFrame(1, 2, 60))
 	counts("the other counts", 1, 0, 1, 0, 0, 0, 0, 0)
 
-	at(r.object, 1, 0, "tr:s") // and gives way in turn: for a moment there is but the one
+	at(r.object, 1, 0, "tr:s") // and it is replaced in turn: for a moment there is only one
 	counts("the first is back", 2, 0, 2, 0, 0, 0, 0, 0)
 	if _, now, _ := r.Paths(); before == 0 || now <= before {
 		t.Errorf("%d packets and copies on paths, %d before one plan gave way to the other", now, before)
@@ -411,8 +410,7 @@ func TestPlanThatGivesWay(t *testing.T) {
 	}
 }
 
-// A packet in flight keeps the plan that it met, and a record is made by the mirror
-// session as it is then.
+// A packet in flight keeps the plan of its entry, and a record is made by the mirror session in its state at that time.
 func TestRecordsInFlight(t *testing.T) {
 	halfway := func(r *recorder) {
 		t.Helper()
@@ -422,8 +420,8 @@ func TestRecordsInFlight(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		change func(r *recorder, mirror sai.OID)
-		want   []uint32 // plans of records
-		then   []uint32 // of the next packet's
+		want   []uint32 // plans of the records
+		then   []uint32 // plans of the next packet's records
 	}{
 		{"nothing", func(*recorder, sai.OID) {}, []uint32{77}, []uint32{77}},
 		{"another plan", func(r *recorder, _ sai.OID) {
@@ -468,7 +466,7 @@ func TestRecordsInFlight(t *testing.T) {
 	}
 }
 
-// A plan of tables of a program, in both pipes.
+// A plan covers tables of a program, in both pipes.
 func TestRecordsOfPrograms(t *testing.T) {
 	r := newRecorder(t, erspanTo1)
 	lookup := pipe.Table{Name: "proto", Stage: 1, Match: "exact", Key: []pipe.Input{{Field: "ip.proto"}}, Size: 4,
@@ -500,7 +498,7 @@ func TestRecordsOfPrograms(t *testing.T) {
 	}
 }
 
-// The copies that a full queue drops have records that say so.
+// Copies that a full queue drops have records with that reason.
 func TestRecordsOfFullQueues(t *testing.T) {
 	r := newRecorder(t, erspanTo1)
 	r.send(7, eth(host(9), host(2), u16(0x88b5), make([]byte, 46)))
@@ -511,7 +509,7 @@ func TestRecordsOfFullQueues(t *testing.T) {
 		sai.BufferProfileAttrThresholdMode, sai.BufferProfileThresholdModeStatic, sai.BufferProfileAttrSharedStaticTh,
 		sai.Uint(64*4))
 	r.set(sai.ObjectTypeQueue, r.queue(7, 0), sai.QueueAttrBufferProfileID, profile)
-	r.set(sai.ObjectTypePort, r.oid(7), sai.PortAttrSpeed, sai.Uint(1000)) // a tenth of what comes
+	r.set(sai.ObjectTypePort, r.oid(7), sai.PortAttrSpeed, sai.Uint(1000)) // a tenth of the offered rate
 	for range 12 {
 		noError(t, r.Receive(6, r.Now(), saisim.Frame{Data: udpFrame(1, 2, 200)}))
 	}
@@ -533,7 +531,7 @@ func TestRecordsOfFullQueues(t *testing.T) {
 	}
 }
 
-// The window of the graph: the graph, and how many packets took which path.
+// The register read of the graph returns the graph, and the number of packets on each path.
 func TestGraphWindow(t *testing.T) {
 	r := newRecorder(t, erspanTo1)
 	window := func() (numbers []uint64, g *record.Graph, paths []record.PathCount) {

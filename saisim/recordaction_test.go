@@ -17,8 +17,8 @@ import (
 	"tamtam/tam/record"
 )
 
-// byProtocol is a table that looks protocols up; entries have the actions of names, "" for none, and do what can be
-// told by the record alone.
+// byProtocol returns a table that looks protocols up. Entries have the actions of names, "" for none. Their operations
+// are visible only in the record.
 func byProtocol(name string, stage uint8, miss string, actions []string, entries map[uint64]string) pipe.Table {
 	t := pipe.Table{Name: name, Stage: stage, Match: "exact", Key: []pipe.Input{{Field: "ip.proto"}}, Size: 8,
 		Default: pipe.Choice{Action: miss}}
@@ -34,7 +34,7 @@ func byProtocol(name string, stage uint8, miss string, actions []string, entries
 	return t
 }
 
-// acting is a program with actions in both pipes, which number them differently.
+// acting returns a program with actions in both pipes, which number them differently.
 func acting() *pipe.Program {
 	return &pipe.Program{
 		Name: "acting",
@@ -48,7 +48,7 @@ func acting() *pipe.Program {
 	}
 }
 
-// An entry's action sets its bit, and no other's: not that of a miss' default, not that of the packet before, nor that
+// An entry's action sets its bit, and no other: not that of a miss's default, not that of the previous packet, nor that
 // of the other pipe's table.
 func TestRecordsOfActions(t *testing.T) {
 	r := newRecorder(t, erspanTo1)
@@ -107,7 +107,7 @@ func TestRecordsOfActions(t *testing.T) {
 	}
 }
 
-// A plan with actions is, as the chip reads it, what it was when it was written.
+// A plan with actions is read by the chip exactly as it was written.
 func TestMarksOfActionsText(t *testing.T) {
 	prof := profile.Small()
 	r := newRig(t, prof)

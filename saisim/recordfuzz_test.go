@@ -7,8 +7,8 @@ import (
 	"tamtam/tam/record"
 )
 
-// Whatever ENTRY is, it makes a plan by which packets are recorded, or none; windows read
-// what there is, or are refused.
+// Any ENTRY results in a plan by which packets are recorded, or in none. Register reads return existing data, or are
+// refused.
 func FuzzRecordObjects(f *testing.F) {
 	r := newRecorder(f, erspanTo1)
 	r.load(acting())

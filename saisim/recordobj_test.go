@@ -15,7 +15,7 @@ import (
 	"tamtam/tam/record"
 )
 
-// What is wrong with a plan is said by name, and nothing of it happens.
+// Errors of a plan are reported by name, and nothing changes.
 func TestPlanRefusals(t *testing.T) {
 	mark := func(table, when string, bit int) record.ChipMark {
 		return record.ChipMark{Table: table, When: when, Bit: bit}
@@ -36,7 +36,7 @@ func TestPlanRefusals(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		change func(*record.ChipPlan)
-		want   string // "" is good
+		want   string // empty if good
 	}{
 		{"good", func(*record.ChipPlan) {}, ""},
 		{"no id", func(p *record.ChipPlan) { p.ID = 0 }, "id is 0, want"},
@@ -125,7 +125,7 @@ func TestPlanRefusals(t *testing.T) {
 	}
 }
 
-// Text that is no plan, and chips that have no recording.
+// Text that is no plan, and chips without recording, are refused.
 func TestPlanText(t *testing.T) {
 	r := newRig(t, profile.Small())
 	for _, tt := range []struct{ text, want string }{
@@ -160,8 +160,8 @@ func TestPlanText(t *testing.T) {
 	}
 }
 
-// There are as many plans as the profile says, and the bits of all are in the PHV beside
-// the program's fields, whichever comes first.
+// The profile limits the number of plans. The bits of all plans are in the PHV besides the program's fields, whichever
+// comes first.
 func TestPlansTakePHV(t *testing.T) {
 	prof := profile.Small()
 	prof.PHVBits = pipe.HeaderBits + 48
@@ -191,20 +191,20 @@ func TestPlansTakePHV(t *testing.T) {
 	wants(err, fmt.Sprintf("PHV: 24 bits of plans beside %d that the program takes, have %d", pipe.HeaderBits+32,
 		prof.PHVBits))
 	wants(r.Control(r.Now(), saisim.Batch{Batch: pipe.Batch{Program: program(64)}}), "PHV: need")
-	r.load(program(16)) // the graph is as it was
+	r.load(program(16)) // the graph is unchanged
 	if _, err := plan(1, 16); err != nil {
 		t.Error(err)
 	}
 	_, err = plan(2, 8)
 	r.wantStatus(err, sai.StatusInsufficientResources)
 	r.remove(sai.ObjectTypeGenericProgrammable, first)
-	r.control(r.Now()+100, pipe.Batch{Program: program(32)}) // still to come
+	r.control(r.Now()+100, pipe.Batch{Program: program(32)}) // still pending
 	_, err = plan(2, 8)
 	wants(err, "PHV: 24 bits of plans beside")
 }
 
-// A plan that is set takes bits and labels from plans that have them, which are without
-// effect until they are set in turn: two can be exchanged.
+// A plan takes over bits and labels from other plans when it is set. Those have no effect until they are set in turn.
+// So two plans can be exchanged.
 func TestPlansAreExchanged(t *testing.T) {
 	r := newRig(t, profile.Small())
 	plan := func(id uint32, offset int, label string) sai.Bytes {
@@ -229,7 +229,7 @@ func TestPlansAreExchanged(t *testing.T) {
 	if got := rows(); !slices.Equal(got, []uint32{2, 1}) {
 		t.Errorf("plans %d", got)
 	}
-	entry(a, plan(3, 32, "tr:a")) // a label alone
+	entry(a, plan(3, 32, "tr:a")) // only a label
 	if got := rows(); !slices.Equal(got, []uint32{3}) {
 		t.Errorf("plans %d", got)
 	}
@@ -240,7 +240,7 @@ func TestPlansAreExchanged(t *testing.T) {
 	}
 }
 
-// A window is refused what it cannot read.
+// Invalid register reads are refused.
 func TestRecordWindowRefusals(t *testing.T) {
 	r := newRig(t, profile.Small())
 	labels := make([]string, 129)

@@ -9,9 +9,9 @@ import (
 	"tamtam/tam/record"
 )
 
-// newRecordedLoad is a load with a plan of seven tables; of each r.sample packets, all
-// of which an entry selects, one is recorded. 0: no session records any. Whole
-// frames go to one port by ERSPAN, by another queue than packets.
+// newRecordedLoad returns a load with a plan of seven tables. An entry selects all packets, and one of each r.sample
+// packets is recorded. 0 means that no session records. Complete frames go to one port by ERSPAN, in another queue than
+// packets.
 func newRecordedLoad(t testing.TB, r recordedLoad) *load {
 	t.Helper()
 	l := newLoad(t, 0, false)
@@ -49,7 +49,7 @@ func newRecordedLoad(t testing.TB, r recordedLoad) *load {
 	return l
 }
 
-// A recordedLoad says what of a load is recorded, and how.
+// A recordedLoad defines which part of a load is recorded, and how.
 type recordedLoad struct {
 	name       string
 	plan       bool
@@ -64,7 +64,7 @@ func recordedLoads() []recordedLoad {
 	}
 }
 
-// Nor does the packet path allocate when it records.
+// Recording on the packet path does not allocate.
 func TestRecordingDoesNotAllocate(t *testing.T) {
 	countsAllocations(t)
 	for _, tt := range recordedLoads() {
@@ -80,16 +80,6 @@ func TestRecordingDoesNotAllocate(t *testing.T) {
 			if records := l.Books().Copies - before; records != uint64(want) {
 				t.Errorf("%d records, want %d", records, want)
 			}
-		})
-	}
-}
-
-// BenchmarkChip's packets with an ACL table, recorded.
-func BenchmarkRecording(b *testing.B) {
-	for _, bm := range recordedLoads() {
-		b.Run(bm.name, func(b *testing.B) {
-			l := newRecordedLoad(b, bm)
-			l.bench(b)
 		})
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"tamtam/tam/record"
 )
 
-// watch keeps the ends of frames and copies, and says of each what became of it, and
-// what tables it ran: without "chip." and with a star where they hit.
+// watch observes frames and copies. ends returns the outcome of each, and the tables that it ran: without "chip." and
+// with a star where they hit.
 func (r *rig) watch() (ends func() []string) {
 	var seen []saisim.Moment
 	r.SetObserver(func(m saisim.Moment) {
@@ -53,7 +53,7 @@ func ranWords(path []record.Step) string {
 	return strings.Join(words, " ")
 }
 
-// What fixed functions run and hit, by packet.
+// Fixed functions run and hit, by packet.
 func TestTrails(t *testing.T) {
 	everybody := []byte{255, 255, 255, 255, 255, 255}
 	lldp := eth([]byte{1, 0x80, 0xc2, 0, 0, 14}, host(9), u16(0x88cc), make([]byte, 46))
@@ -83,7 +83,7 @@ func TestTrails(t *testing.T) {
 		setup func(r *router)
 		port  saisim.PortID
 		frame []byte
-		want  string // the ends, separated by commas
+		want  string // the outcomes, separated by commas
 	}{
 		{"to nobody known", nil, 6, udpFrame(1, 2, 60), "7: port* trap learning router_mac fdb mtu*"},
 		{"to and from known ones", on6, 6, udpFrame(1, 2, 60), "7: port* trap learning* router_mac fdb* mtu*"},
@@ -188,8 +188,8 @@ func TestTrails(t *testing.T) {
 	}
 }
 
-// What tables of a program run and hit, and what it has run when it drops; a frame that
-// the CPU injects runs what is in the egress pipe.
+// Tables of a program run and hit, and a drop's trail has the tables that ran until then. A frame that the CPU injects
+// runs only those in the egress pipe.
 func TestTrailsOfPrograms(t *testing.T) {
 	lookup := pipe.Table{Name: "proto", Stage: 1, Match: "exact", Key: []pipe.Input{{Field: "ip.proto"}}, Size: 4,
 		Entries: []pipe.Entry{{ID: 1, Key: []pipe.Match{{Value: 17}}}}}
@@ -237,8 +237,8 @@ func TestTrailsOfPrograms(t *testing.T) {
 	}
 }
 
-// A packet in flight has the trail of the graph that it met; one that entered before there
-// was an observer has none.
+// A packet in flight has the trail of the graph at its entry. A packet that entered before there was an observer has
+// none.
 func TestTrailsInFlight(t *testing.T) {
 	r := newRouter(t)
 	var trails []saisim.Trail
@@ -278,7 +278,7 @@ func TestTrailsInFlight(t *testing.T) {
 	}
 }
 
-// A chip with faults runs less, and goes on as if nothing were found.
+// A chip with faults runs fewer functions, and continues as if nothing were found.
 func TestFaultsOfFixedFunctions(t *testing.T) {
 	near := func(r *router) { r.neighbor(1, at4(1, 20), 20) }
 	for _, tt := range []struct {

@@ -12,11 +12,9 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// A router is a small chip set up as orchagent does it: ports 0 and 1 are
-// router interfaces, 2 and 3 are in VLAN 100 (3 tagged) and 4 and 5 in a LAG,
-// which have one each; 6 and 7 are bridged in VLAN 1. Interface i has the MAC
-// 02-00-00-00-01-0i and the subnets 10.0.i.0/24 and 2001:db8:0:i::/64, with the
-// switch at .1 and ::1.
+// A router is a small chip set up as by orchagent. Ports 0 and 1 are router interfaces. Ports 2 and 3 are in VLAN 100
+// (3 tagged) and 4 and 5 in a LAG, which have one router interface each. Ports 6 and 7 are bridged in VLAN 1. Interface
+// i has the MAC 02-00-00-00-01-0i and the subnets 10.0.i.0/24 and 2001:db8:0:i::/64, with the switch at .1 and ::1.
 type router struct {
 	*rig
 	vr   sai.OID
@@ -73,7 +71,7 @@ func subnet(i int, v6 bool) string {
 	return netip.PrefixFrom(at4(i, 0), 24).String()
 }
 
-// leave takes a port out of the bridge.
+// leave removes a port from the bridge.
 func (r *rig) leave(id saisim.PortID) {
 	r.Helper()
 	bp := r.bp(id)
@@ -126,8 +124,7 @@ func (r *router) hop(i int, ip netip.Addr) sai.OID {
 		sai.NextHopAttrRouterInterfaceID, r.rifs[i])
 }
 
-// packet is a UDP packet of n bytes with headers (at least 62), from host 9 to
-// the router at interface i.
+// packet returns a UDP packet of n bytes with headers (at least 62), from host 9 to the router at interface i.
 func packet(i int, src, dst netip.Addr, ttl byte, n int) []byte {
 	mac := rifMAC(i)
 	if dst.Is4() {
@@ -157,8 +154,8 @@ func sum(f []byte) []byte {
 	return f
 }
 
-// routed is what the router makes of a packet: from the MAC of interface i to
-// host n, TTL one less, the checksum computed from scratch.
+// routed returns the packet as the router sends it: from the MAC of interface i to host n, with the TTL decremented and
+// the checksum computed from scratch.
 func routed(f []byte, i int, n byte) []byte {
 	mac := rifMAC(i)
 	f = bytes.Clone(f)
@@ -172,12 +169,12 @@ func routed(f []byte, i int, n byte) []byte {
 	return f
 }
 
-// Packets to the router's address leave with new MAC addresses and one hop less.
+// Packets to the router's address leave with new MAC addresses and a decremented TTL.
 func TestRoute(t *testing.T) {
 	outside4, outside6 := netip.MustParseAddr("192.0.2.77"), netip.MustParseAddr("2001:db8:ffff::77")
 	for _, tt := range []struct {
 		name string
-		rif  int // where the neighbour is
+		rif  int // the neighbour's interface
 		n    byte
 		out  []saisim.PortID
 		tag  bool
@@ -219,8 +216,7 @@ func TestRoute(t *testing.T) {
 	}
 }
 
-// What a routed packet comes to that goes nowhere, and which reason counts
-// where there are several.
+// A routed packet without a destination is dropped, and the first of several reasons counts.
 func TestRouteDrops(t *testing.T) {
 	near, far := at4(1, 20), netip.MustParseAddr("192.0.2.7")
 	ok := packet(0, at4(0, 9), near, 64, 100)

@@ -8,8 +8,8 @@ import (
 	"tamtam/saisim"
 )
 
-// Whatever comes to the router, the chip does not fail; what leaves is what came
-// but for its MAC addresses, one hop and a checksum that is right.
+// Whatever the router receives, the chip does not fail. Packets leave as received, except for MAC addresses, one hop
+// and a correct checksum.
 func FuzzRoute(f *testing.F) {
 	f.Add(packet(0, at4(0, 9), at4(1, 20), 64, 100))
 	f.Add(packet(0, at6(0, 9), at6(1, 20), 64, 100))

@@ -10,8 +10,7 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// ECMP: flows spread by weight and stay where they are; what a member's removal
-// moves is put where the rest is.
+// ECMP: flows spread by weight and stay where they are. Flows of a removed member move to the other members.
 func TestECMP(t *testing.T) {
 	r := newRouter(t)
 	g := r.create(sai.ObjectTypeNextHopGroup, sai.NextHopGroupAttrType, sai.NextHopGroupTypeEcmp)
@@ -52,7 +51,7 @@ func TestECMP(t *testing.T) {
 	}
 }
 
-// Router interfaces count what comes in, what goes out, and what fails at each.
+// Router interfaces count packets in, packets out, and errors in each direction.
 func TestInterfaceCounters(t *testing.T) {
 	r := newRouter(t)
 	r.neighbor(1, at4(1, 20), 20)
@@ -78,8 +77,8 @@ func TestInterfaceCounters(t *testing.T) {
 	}
 }
 
-// A connected neighbour is found by its host route; a route for its address
-// alone goes before that, and a subnet route finds nobody.
+// A connected neighbour is found by its host route. A route for its address alone precedes that, and a subnet route
+// finds no neighbour.
 func TestHostRoutes(t *testing.T) {
 	r := newRouter(t)
 	to := func() string {
@@ -119,8 +118,8 @@ func TestHostRoutes(t *testing.T) {
 	want("nobody again", "cpu")
 }
 
-// What the chip has no room for or cannot do is refused, and what is left is
-// told.
+// Objects beyond the capacity, and features that the chip does not have, are refused. The remaining capacity is
+// reported.
 func TestRouteRefusals(t *testing.T) {
 	r := newRouter(t)
 	rif := func(pairs ...any) []any { return append(pairs, sai.RouterInterfaceAttrVirtualRouterID, r.vr) }
@@ -194,8 +193,7 @@ func TestRouteRefusals(t *testing.T) {
 	r.route("30.0.0.0/8", sai.NullOID)
 }
 
-// What is said to be left is what can be made: one less for each, and refused
-// when there is none.
+// The reported capacity is exact: one less for each object, and creation is refused at zero.
 func TestAvailability(t *testing.T) {
 	r := newRouter(t)
 	v4 := attrs(sai.RouteEntryAttrIPAddrFamily, sai.IPAddrFamilyIPv4)
@@ -260,7 +258,7 @@ func TestAvailability(t *testing.T) {
 	}
 }
 
-// A chip without tables for it has no such objects, and says so.
+// A chip without tables for routing has no such objects, and reports that.
 func TestNoRouter(t *testing.T) {
 	p := profile.Small()
 	p.RouterInterfaces, p.Neighbors, p.NextHops, p.NextHopGroups, p.NextHopMembers, p.MirrorSessions = 0, 0, 0, 0, 0, 0

@@ -11,9 +11,9 @@ import (
 
 // An aclSpec is a table of some fields, bound to an ingress or egress port, with VLAN 10 at ports 0 and 1.
 type aclSpec struct {
-	fields []any // pairs of the table
+	fields []any // attribute pairs of the table
 	egress bool
-	more   func(d *dut) // of the world
+	more   func(d *dut) // further parts of the world
 }
 
 func (s aclSpec) world(d *dut) {
@@ -30,7 +30,7 @@ func (s aclSpec) world(d *dut) {
 	d.set(d.port(port), bind, d.known["table"])
 }
 
-// dropAll makes an entry that drops what it matches.
+// dropAll makes an entry that drops matching packets.
 func dropAll(d *dut, with ...sai.Attr) sai.Key {
 	return aclEntry(d, append(with, attrs(sai.ACLEntryAttrActionPacketAction, sai.Do(sai.PacketActionDrop))...)...)
 }
@@ -47,14 +47,14 @@ func u(v, mask uint64) sai.Field { return sai.Match(sai.Uint(v), sai.Uint(mask))
 
 func ipOf(s string) sai.IP { return sai.IP{Addr: netip.MustParseAddr(s)} }
 
-// changed is a frame with bytes put over it.
+// changed returns a frame with some bytes overwritten.
 func changed(f []byte, pos int, b ...byte) []byte {
 	f = slices.Clone(f)
 	copy(f[pos:], b)
 	return f
 }
 
-// flooded is what becomes of an untagged frame, or one tagged with VLAN 1, that nothing stops.
+// flooded returns the copies of an untagged frame, or one tagged with VLAN 1, that is not stopped.
 func flooded(f []byte) frames {
 	if f[12] == 0x81 && f[13] == 0 {
 		return at(eth(f[:6], f[6:12], f[16:]), 1, 2)
@@ -62,8 +62,8 @@ func flooded(f []byte) frames {
 	return at(f, 1, 2)
 }
 
-// saiacl.h: every field, with a frame that matches and one that just does not. A field that is disabled, or of which
-// the mask is 0, matches all.
+// saiacl.h: every field, with a frame that matches and one that barely does not. A field that is disabled, or whose
+// mask is 0, matches everything.
 func TestSAIACLFields(t *testing.T) {
 	frame := func(parts ...[]byte) []byte { return eth(host(2), host(1), parts...) }
 	v4, v6 := frame(ip4(1, 2, 17, 0, udp(1000, 2000, 30))), frame(ip6(1, 2, 17, udp(1000, 2000, 30)))
@@ -76,7 +76,7 @@ func TestSAIACLFields(t *testing.T) {
 	arpRep := changed(arpReq, 21, 2)
 	other := frame(u16(0x88b5), make([]byte, 46))
 	double := tagged(3<<13|1<<12|1, tagged(6<<13|1<<12|77, v4))
-	// tags(f): with an inner tag changed; the outer is VLAN 1.
+	// inner returns the frame with another inner tag; the outer is VLAN 1.
 	inner := func(tci uint16) []byte { return tagged(1, tagged(tci, v4)) }
 	const l3, l4 = 14, 34
 	enum := func(v sai.Enum) sai.Field { return sai.Field{Enabled: true, Data: v, Mask: sai.Enum(-1)} }
@@ -89,7 +89,7 @@ func TestSAIACLFields(t *testing.T) {
 	}{
 		{sai.ACLEntryAttrFieldSrcMAC, sai.ACLTableAttrFieldSrcMAC,
 			sai.Match(sai.MAC(host(1)), sai.MAC{255, 255, 255, 255, 255, 255}), v4, changed(v4, 11, 3)},
-		{sai.ACLEntryAttrFieldSrcMAC, sai.ACLTableAttrFieldSrcMAC, // what the mask leaves out is not looked at
+		{sai.ACLEntryAttrFieldSrcMAC, sai.ACLTableAttrFieldSrcMAC, // bits outside the mask do not count
 			sai.Match(sai.MAC(host(1)), sai.MAC{255, 255, 255, 255, 255, 0}), changed(v4, 11, 3), changed(v4, 10, 1)},
 		{sai.ACLEntryAttrFieldDstMAC, sai.ACLTableAttrFieldDstMAC,
 			sai.Match(sai.MAC(host(2)), sai.MAC{255, 255, 255, 255, 255, 255}), v4, changed(v4, 5, 3)},
@@ -125,7 +125,8 @@ func TestSAIACLFields(t *testing.T) {
 		{sai.ACLEntryAttrFieldTCPFlags, sai.ACLTableAttrFieldTCPFlags, u(2, 2), tcp4, changed(tcp4, l4+13, 0x10)},
 		{sai.ACLEntryAttrFieldTCPFlags, sai.ACLTableAttrFieldTCPFlags, u(0x12, 0x3f), tcp4, v4},
 		{sai.ACLEntryAttrFieldL4SrcPort, sai.ACLTableAttrFieldL4SrcPort, u(1000, 0xffff), v4, changed(v4, l4+1, 0xe9)},
-		{sai.ACLEntryAttrFieldL4SrcPort, sai.ACLTableAttrFieldL4SrcPort, u(1000, 0xffff), v6, tail}, // without such a header
+		// without an L4 header
+		{sai.ACLEntryAttrFieldL4SrcPort, sai.ACLTableAttrFieldL4SrcPort, u(1000, 0xffff), v6, tail},
 		{sai.ACLEntryAttrFieldL4DstPort, sai.ACLTableAttrFieldL4DstPort, u(2000, 0xffff), tcp4, changed(tcp4, l4+3, 0xd1)},
 		{sai.ACLEntryAttrFieldL4DstPort, sai.ACLTableAttrFieldL4DstPort, u(2000, 0xffff), head, tail},
 		{sai.ACLEntryAttrFieldICMPType, sai.ACLTableAttrFieldICMPType, u(8, 255), icmp, changed(icmp, l4, 9)},
@@ -179,7 +180,7 @@ func TestSAIACLFields(t *testing.T) {
 	}
 }
 
-// saiacl.h: fields that name objects, or what an earlier station made of the packet.
+// saiacl.h: fields that name objects, or depend on the result of an earlier station.
 func TestSAIACLFieldsOfObjects(t *testing.T) {
 	ports := func(lanes ...saisim.PortID) func(d *dut) sai.Value {
 		return func(d *dut) sai.Value {
@@ -232,7 +233,7 @@ func TestSAIACLFieldsOfObjects(t *testing.T) {
 			sai.QoSMapTypeDSCPToTC,
 			sai.QoSMapAttrMapToValueList, dscpMap(46, 5)))
 	}
-	marks := func(d *dut) { // the ingress gives frames of host 1 the metadata 7
+	marks := func(d *dut) { // the ingress sets the metadata of frames of host 1 to 7
 		t := d.create(sai.ObjectTypeACLTable, sai.ACLTableAttrACLStage, sai.ACLStageIngress, sai.ACLTableAttrFieldSrcMAC,
 			sai.Bool(true))
 		d.create(sai.ObjectTypeACLEntry, sai.ACLEntryAttrTableID, t, sai.ACLEntryAttrPriority, sai.Uint(1),
@@ -292,7 +293,7 @@ func TestSAIACLFieldsOfObjects(t *testing.T) {
 	)
 }
 
-// saiacl.h: what entries do with packets, and that they do it only where they match.
+// saiacl.h: actions of entries, which apply only to matching packets.
 func TestSAIACLActions(t *testing.T) {
 	do := func(v sai.Value) sai.Value { return sai.Do(v) }
 	all, known := at(untagged, 1, 2), in(untagged)

@@ -8,7 +8,7 @@ import (
 	"tamtam/saisim"
 )
 
-// table makes an ACL table that knows source MAC addresses.
+// table makes an ACL table with the field source MAC address.
 func (d *dut) table(stage sai.Enum, pairs ...any) sai.OID {
 	d.Helper()
 	return d.create(sai.ObjectTypeACLTable, append(pairs, sai.ACLTableAttrACLStage, stage, sai.ACLTableAttrFieldSrcMAC,
@@ -23,7 +23,7 @@ func (d *dut) rule(table sai.OID, priority int, pairs ...any) sai.Key {
 		sai.ACLEntryAttrFieldSrcMAC, sai.Match(sai.MAC(host(1)), sai.MAC{255, 255, 255, 255, 255, 255}))...))
 }
 
-// saiacl.h: of the entries of one table that match, the one with the highest priority counts, alone.
+// saiacl.h: among the matching entries of one table, only the one with the highest priority counts.
 func TestSAIACLPriority(t *testing.T) {
 	world := func(d *dut) {
 		d.boot()
@@ -46,15 +46,15 @@ func TestSAIACLPriority(t *testing.T) {
 	}})
 }
 
-// saiacl.h: the tables of a parallel group all match, and conflicts are decided by the priority in the group; of a
-// sequential group only the first that matches counts.
+// saiacl.h: the tables of a parallel group all match, and conflicts are decided by the priority in the group. In a
+// sequential group only the first match counts.
 func TestSAIACLGroups(t *testing.T) {
 	for _, tt := range []struct {
 		name       string
 		kind       sai.Enum
-		low, high  []any // what the table of lower and of higher priority do with frames of host 1
+		low, high  []any // actions of the tables of lower and of higher priority for frames of host 1
 		in         []byte
-		both, swap frames // with the priorities as they are said, and exchanged
+		both, swap frames // with the given priorities, and with exchanged ones
 	}{
 		{"parallel, no conflict: both", sai.ACLTableGroupTypeParallel,
 			[]any{sai.ACLEntryAttrActionPacketAction, sai.Do(sai.PacketActionCopy)},
@@ -104,7 +104,7 @@ func TestSAIACLGroups(t *testing.T) {
 	}
 }
 
-// saiport.h, sailag.h, saivlan.h, saiswitch.h: where tables and groups of tables are bound, they count, until unbound.
+// saiport.h, sailag.h, saivlan.h, saiswitch.h: tables and groups of tables apply where they are bound, until unbound.
 func TestSAIACLBindPoints(t *testing.T) {
 	for _, group := range []bool{false, true} {
 		dropping := func(stage sai.Enum) func(d *dut) sai.Value {
@@ -120,7 +120,7 @@ func TestSAIACLBindPoints(t *testing.T) {
 				return g
 			}
 		}
-		// At another stage, or made for other bind points, it is refused.
+		// A table of another stage, or for other bind points, is refused.
 		refused := func(stage, point sai.Enum) []refusal {
 			other := sai.ACLStageIngress
 			if stage == other {
@@ -189,8 +189,8 @@ func TestSAIACLBindPoints(t *testing.T) {
 	}
 }
 
-// saiacl.h: counters count the packets and bytes that hit the entry, as far as they are enabled; what is set is
-// where they count on from.
+// saiacl.h: counters count the packets and bytes that hit the entry, as far as they are enabled. They continue from a
+// value that is set.
 func TestSAIACLCounter(t *testing.T) {
 	for _, tt := range []struct {
 		packets, bytes bool
@@ -237,7 +237,7 @@ func TestSAIACLCounter(t *testing.T) {
 	}
 }
 
-// saiacl.h: what a table was not made for, its entries may not do.
+// saiacl.h: entries may only use the features for which their table was made.
 func TestSAIACLTable(t *testing.T) {
 	d := newDUT(t)
 	d.boot()

@@ -18,10 +18,10 @@ var (
 	mcast     = eth(someGroup, host(1), someIP)
 )
 
-// tagged is a frame with a C-tag put behind its addresses.
+// tagged returns a frame with a C-tag inserted behind its addresses.
 func tagged(tci uint16, f []byte) []byte { return eth(f[:6], f[6:12], tag(0x8100, tci), f[12:]) }
 
-// in is frames on their way in by port 0.
+// in returns frames to be received at port 0.
 func in(f ...[]byte) (s frames) {
 	for _, x := range f {
 		s = append(s, frameAt{0, x})
@@ -29,7 +29,7 @@ func in(f ...[]byte) (s frames) {
 	return s
 }
 
-// remakePort makes port 0 or 1 anew, with some attributes, in VLAN 1 as before.
+// remakePort creates port 0 or 1 again, with some attributes, in VLAN 1 as before.
 func remakePort(lane saisim.PortID) func(d *dut, with ...sai.Attr) sai.Key {
 	return func(d *dut, with ...sai.Attr) sai.Key {
 		d.unbridge(lane)
@@ -46,7 +46,7 @@ func remakePort(lane saisim.PortID) func(d *dut, with ...sai.Attr) sai.Key {
 	}
 }
 
-// vlan10 puts ports 0 (untagged) and 1 (tagged) into VLAN 10 beside VLAN 1, and returns the VLAN.
+// vlan10 adds ports 0 (untagged) and 1 (tagged) to VLAN 10 besides VLAN 1, and returns the VLAN.
 func vlan10(d *dut) sai.OID {
 	v := d.create(sai.ObjectTypeVLAN, sai.VLANAttrVLANID, sai.Uint(10))
 	d.join(v, d.bridgePort(d.port(0).OID).OID, sai.VLANTaggingModeUntagged)
@@ -58,7 +58,7 @@ func vlan10(d *dut) sai.OID {
 func TestSAIPort(t *testing.T) {
 	long := eth(host(2), host(1), ip4(1, 2, 17, 0, udp(1, 2, 1476-42)))
 	badVLAN := []refusal{{sai.Uint(4095), sai.StatusInvalidVLANID}}
-	// vlanPort is port 0 in VLANs 1 and 10; port 1 is in 10, tagged.
+	// vlanPort makes port 0 in VLANs 1 and 10. Port 1 is in 10, tagged.
 	vlanPort := func(d *dut, with ...sai.Attr) sai.Key {
 		k := remakePort(0)(d, with...)
 		vlan10(d)
@@ -205,7 +205,7 @@ func TestSAIBridgePort(t *testing.T) {
 			return k
 		}
 	}
-	// Host 1 sends, then host 2 answers: the answer is flooded, or not where host 1 was learned.
+	// Host 1 sends, then host 2 answers. The answer is flooded unless host 1 was learned.
 	talk := frames{{0, untagged}, {1, answer}}
 	drop, disable := sai.BridgePortFDBLearningModeDrop, sai.BridgePortFDBLearningModeDisable
 	runSpec(t,
@@ -245,7 +245,7 @@ func TestSAIFDBEntry(t *testing.T) {
 			return d.entry(sai.FDBEntry{Switch: d.sw, MAC: sai.MAC(host(mac)), BV: d.vlan1().OID}, with...)
 		}
 	}
-	elsewhere := frames{{2, eth(host(9), host(2), someIP)}, {0, untagged}} // host 2 speaks at port 2, then is spoken to
+	elsewhere := frames{{2, eth(host(9), host(2), someIP)}, {0, untagged}} // host 2 sends at port 2, then receives
 	runSpec(t,
 		specObject{name: "FDB entry of the destination", object: entry(2, 1), rows: []specRow{
 			{name: "frames go to its bridge port alone", attr: sai.FDBEntryAttrBridgePortID, value: bp(2), back: bp(1),
@@ -265,12 +265,12 @@ func TestSAIFDBEntry(t *testing.T) {
 		}},
 	)
 
-	// A static entry that may move does so, and stays static; a dynamic one gives way, and is flushed.
+	// A static entry that may move does so, and stays static. A dynamic one is replaced, and is flushed.
 	for _, tt := range []struct {
 		name  string
 		with  []sai.Attr
 		moved saisim.PortID
-		after frames // the flush
+		after frames // after the flush
 	}{
 		{"static", attrs(sai.FDBEntryAttrType, sai.FDBEntryTypeStatic), 1, at(untagged, 1)},
 		{"static that may move", attrs(sai.FDBEntryAttrAllowMACMove, sai.Bool(true)), 2, at(untagged, 2)},
@@ -288,7 +288,7 @@ func TestSAIFDBEntry(t *testing.T) {
 	}
 }
 
-// saifdb.h: what FDB_FLUSH selects, by bridge port, VLAN and type, and by all of them at once.
+// saifdb.h: FDB_FLUSH selects by bridge port, VLAN and type, and by all of them together.
 func TestSAIFDBFlush(t *testing.T) {
 	d := newDUT(t)
 	d.boot()
@@ -299,7 +299,7 @@ func TestSAIFDBFlush(t *testing.T) {
 	bp := func(p saisim.PortID) sai.OID { return d.bridgePort(d.port(p).OID).OID }
 	v1 := d.vlan1().OID
 	static := sai.FDBFlushEntryTypeStatic
-	// Host 1 is at port 1 and host 2 at port 2, in both VLANs; host 3 is static at port 1 in VLAN 1.
+	// Host 1 is at port 1 and host 2 at port 2, in both VLANs. Host 3 is static at port 1 in VLAN 1.
 	learned := func() {
 		for _, id := range []uint16{1, 10} {
 			for h := byte(1); h < 3; h++ {
@@ -310,7 +310,7 @@ func TestSAIFDBFlush(t *testing.T) {
 		_ = d.CreateEntry(d.Context(), k, attrs(sai.FDBEntryAttrType, sai.FDBEntryTypeStatic, sai.FDBEntryAttrBridgePortID,
 			bp(1)))
 	}
-	known := func() (s string) { // those that are not flooded
+	known := func() (s string) { // addresses that are not flooded
 		for _, x := range []struct {
 			vlan uint16
 			host byte
@@ -459,7 +459,7 @@ func TestSAISwitch(t *testing.T) {
 	o.rows = append(o.rows, miss(sai.SwitchAttrFDBMulticastMissPacketAction, "multicast miss", mcast, untagged)...)
 	runSpec(t, o)
 
-	t.Run("FDB_AGING_TIME", func(t *testing.T) { // in seconds; 0: no ageing
+	t.Run("FDB_AGING_TIME", func(t *testing.T) { // in seconds; zero means no ageing
 		d := newDUT(t)
 		sw := d.boot()
 		answer := eth(host(1), host(2), someIP)

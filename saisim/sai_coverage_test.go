@@ -11,7 +11,7 @@ import (
 	"tamtam/sai"
 )
 
-// Every attribute that the chip says it implements stands in one of these files, or here, with the reason.
+// Every attribute that the chip reports as implemented is named in one of these files, or here, with the reason.
 func TestSAICoverage(t *testing.T) {
 	elsewhere := map[string]string{
 		"SAI_PORT_ATTR_META_DATA":                         "kept; no packet has it",
@@ -56,7 +56,7 @@ func TestSAICoverage(t *testing.T) {
 	if err != nil || len(files) < 5 {
 		t.Fatal(files, err)
 	}
-	named := map[string]bool{} // as metadata has it, without underscores
+	named := map[string]bool{} // names in metadata form, without underscores
 	for _, f := range files {
 		text := need(os.ReadFile(f))(t)
 		for _, m := range regexp.MustCompile(`sai\.(\w+Attr\w+)`).FindAllSubmatch(text, -1) {
@@ -78,7 +78,7 @@ func TestSAICoverage(t *testing.T) {
 			if err != nil || !can.Create && !can.Set || strings.HasPrefix(name, "SAI_TAM_") &&
 				!strings.HasPrefix(name, "SAI_TAM_INT_") ||
 				strings.HasPrefix(name, "SAI_GENERIC_PROGRAMMABLE_") || strings.HasSuffix(name, "_NOTIFY") {
-				continue // kept for others to read; docs/internals/extensions.md; no packet
+				continue // kept only for readers; docs/internals/extensions.md; no packet
 			}
 			implemented[name] = true
 			is := named[strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, "SAI_"), "_", ""))]

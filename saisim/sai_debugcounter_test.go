@@ -26,7 +26,7 @@ func (r *rig) counter(t sai.Enum, list sai.AttrID, reasons ...sai.Enum) sai.OID 
 	return r.create(sai.ObjectTypeDebugCounter, sai.DebugCounterAttrType, t, list, sai.Enums(reasons))
 }
 
-// stat reads a statistic.
+// stat returns a statistic.
 func (r *rig) stat(k sai.Key, id sai.StatID) uint64 {
 	r.Helper()
 	n, err := r.Stats(context.Background(), k, []sai.StatID{id})
@@ -36,8 +36,8 @@ func (r *rig) stat(k sai.Key, id sai.StatID) uint64 {
 	return n[0]
 }
 
-// saidebugcounter.h: a counter is the statistic of its index, of all ports or of the switch, of drops for the reasons
-// that it has, since it was made.
+// saidebugcounter.h: a counter is the statistic of its index, of all ports or of the switch. It counts drops for its
+// reasons since it was made.
 func TestSAIDebugCounters(t *testing.T) {
 	const in0, sw0 = sai.PortStatInConfiguredDropReasons0DroppedPkts, sai.SwitchStatInConfiguredDropReasons0DroppedPkts
 	r := newRouter(t)
@@ -102,7 +102,7 @@ func TestSAIDebugCounters(t *testing.T) {
 	want("another counter", 0, 0, 0)
 }
 
-// What the chip cannot count exactly, and more counters than there are, is refused.
+// Reasons that the chip cannot count exactly, and more counters than its limit, are refused.
 func TestSAIDebugCounterRefusals(t *testing.T) {
 	r := newRouter(t)
 	ctx := context.Background()
@@ -145,8 +145,8 @@ func TestSAIDebugCounterRefusals(t *testing.T) {
 	}
 }
 
-// debugWords are SAI's reasons for what the chip drops, by its own words, behind SAI_IN_DROP_REASON_ and
-// SAI_OUT_DROP_REASON_.
+// debugWords holds SAI's reasons for the chip's drops, by the chip's own words. They are without SAI_IN_DROP_REASON_
+// and SAI_OUT_DROP_REASON_.
 var debugWords = map[string][2]string{
 	"oversize": {"EXCEEDS_L2_MTU L2_ANY"}, "vlan-tag-filter": {"VLAN_TAG_NOT_ALLOWED L2_ANY"},
 	"no-vlan": {"INGRESS_VLAN_FILTER L2_ANY"}, "not-vlan-member": {"INGRESS_VLAN_FILTER L2_ANY"},
@@ -162,18 +162,18 @@ var debugWords = map[string][2]string{
 	"acl": {"ACL_ANY"}, "egress-acl": {"ACL_ANY"}, "egress-port-down": {1: "L2_ANY"}, "egress-mtu": {1: "L2_ANY"},
 }
 
-// A modelCounter is a debug counter as it should be.
+// A modelCounter is the expected state of a debug counter.
 type modelCounter struct {
 	oid     sai.OID
 	kind    sai.Enum
 	list    sai.AttrID
 	base    sai.StatID
-	reasons map[string]bool // behind the prefix
+	reasons map[string]bool // without the prefix
 	count   map[saisim.PortID]uint64
 	all     uint64
 }
 
-// A debugModel has debug counters beside the chip's, and counts the drops that the chip tells of.
+// A debugModel has debug counters like the chip's, and counts the drops that the chip reports.
 type debugModel struct {
 	*router
 	rnd      *rand.Rand
@@ -199,7 +199,7 @@ func (m *debugModel) dropped(d *saisim.Drop) {
 	}
 }
 
-// choose gives a counter some reasons.
+// choose sets some reasons of a counter.
 func (m *debugModel) choose(c *modelCounter) sai.Enums {
 	can, err := m.EnumCapability(context.Background(), c.list)
 	if err != nil {
@@ -258,7 +258,7 @@ func (m *debugModel) change() {
 	}
 }
 
-// at is which statistic a counter is, and of what.
+// at returns a counter's statistic, and the type of object that has it.
 func (m *debugModel) at(c *modelCounter) (sai.StatID, sai.ObjectType) {
 	index := m.get(sai.ObjectTypeDebugCounter, c.oid, sai.DebugCounterAttrIndex).(sai.Uint)
 	of := sai.ObjectTypePort
@@ -268,7 +268,7 @@ func (m *debugModel) at(c *modelCounter) (sai.StatID, sai.ObjectType) {
 	return c.base + sai.StatID(index), of
 }
 
-// compare holds the chip's counters to those of the model.
+// compare compares the chip's counters with those of the model.
 func (m *debugModel) compare() {
 	for i, c := range m.counters {
 		id, of := m.at(c)
@@ -286,7 +286,7 @@ func (m *debugModel) compare() {
 	}
 }
 
-// frame is one that may be dropped, or not, for many a reason.
+// frame returns a frame that may be dropped for one of many reasons, or not at all, and its port.
 func (m *debugModel) frame() (saisim.PortID, []byte) {
 	n := m.rnd.IntN
 	at := m.Ports()[n(8)]
@@ -312,8 +312,8 @@ func (m *debugModel) frame() (saisim.PortID, []byte) {
 	return []saisim.PortID{0, 1, 2, 4}[i], packet(i, src, dst, byte(1+n(4)*20), 100+n(3)*750)
 }
 
-// Counters of random reasons, made, changed, cleared and removed while packets come, have what was dropped for them,
-// port by port and in all.
+// Counters of random reasons, made, changed, cleared and removed while packets arrive, hold the drops for these
+// reasons, by port and in total.
 func TestRandomDebugCounters(t *testing.T) {
 	saw, cases := map[string]int{}, randtest.Cases{Seed: 7, Count: 12}
 	ran := randtest.Run(t, cases, func(t *testing.T, seed uint64) {
@@ -362,7 +362,7 @@ func TestRandomDebugCounters(t *testing.T) {
 	}
 }
 
-// Every reason of the chip is in the table above, or has no word of SAI's.
+// Every reason of the chip is in the table above, or has no word in SAI.
 func TestDebugWords(t *testing.T) {
 	none := "port-down runt trap no-lag-member program policer buffer queue-limit wred egress-program port-removed"
 	for r := range drop.NumReasons {

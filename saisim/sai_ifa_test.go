@@ -16,7 +16,7 @@ import (
 	"tamtam/tam/ipfix"
 )
 
-// ifaObject are the attributes of a TAM INT object of IFA.
+// ifaObject returns the attributes of a TAM INT object of IFA.
 func ifaObject(device uint32, pairs ...any) []any {
 	return append([]any{sai.TAMIntAttrType, sai.TAMIntTypeIfa2, sai.TAMIntAttrDeviceID, sai.Uint(device),
 		sai.TAMIntAttrIntPresenceType, sai.TAMIntPresenceTypeL3Protocol, sai.TAMIntAttrIntPresenceL3Protocol,
@@ -24,7 +24,7 @@ func ifaObject(device uint32, pairs ...any) []any {
 		sai.TAMIntAttrInline, sai.Bool(true)}, pairs...)
 }
 
-// ifaAll makes an entry for all that comes in, which begins IFA or ends it.
+// ifaAll makes an entry for all received packets, which begins IFA or ends it.
 func (r *rig) ifaAll(object sai.OID, does sai.AttrID, pairs ...any) {
 	r.Helper()
 	table := r.create(sai.ObjectTypeACLTable, sai.ACLTableAttrACLStage, sai.ACLStageIngress)
@@ -45,7 +45,7 @@ func (r *rig) transit(object sai.OID) {
 	r.set(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrTAMObjectID, sai.OIDs{tam})
 }
 
-// ifaCounts reads what became of packets.
+// ifaCounts returns the results of IFA for packets.
 func (r *rig) ifaCounts(label string) (n [ifa.NumCounts]uint64) {
 	r.Helper()
 	entry := fmt.Sprintf(
@@ -74,8 +74,8 @@ func (r *rig) ifaCounts(label string) (n [ifa.NumCounts]uint64) {
 	return n
 }
 
-// A packet through an initiator, a transit and a terminator: each hop says what it is, and what comes out is what
-// went in, byte for byte; the collector's copy has all three hops.
+// A packet passes an initiator, a transit and a terminator. Each hop has its switch's values, and the packet that
+// leaves equals the one that arrived, byte for byte. The collector's copy has all three hops.
 func TestSAIIFA(t *testing.T) {
 	for name, frame := range map[string][]byte{
 		"UDP":      udpFrame(2, 1, 60),
@@ -131,7 +131,7 @@ func TestSAIIFA(t *testing.T) {
 	}
 }
 
-// What may not grow does not, and says why.
+// Packets that must not grow stay as they are, and the reason is counted.
 func TestIFALeftAlone(t *testing.T) {
 	long := udpFrame(1, 2, 1522-4-ifa.Overhead+1)
 	for _, tt := range []struct {
@@ -171,7 +171,7 @@ func TestIFALeftAlone(t *testing.T) {
 	}
 }
 
-// Tail-stamping and IFA say the same of the same packets.
+// Tail-stamping and IFA report the same values for the same packets.
 func TestIFAEqualsTailstamp(t *testing.T) {
 	r := newRig(t, profile.Small())
 	r.send(1, udpFrame(2, 1, 60))
@@ -199,7 +199,7 @@ func TestIFAEqualsTailstamp(t *testing.T) {
 	}
 }
 
-// What an object of IFA may not say.
+// Invalid values of an IFA object are refused.
 func TestIFARefused(t *testing.T) {
 	r := newRig(t, profile.Small())
 	for _, tt := range []struct {
@@ -239,7 +239,7 @@ func TestIFARefused(t *testing.T) {
 		sai.ACLEntryAttrActionIntInsert, sai.Do(sai.Bool(true)))
 }
 
-// The packet path allocates nothing for any of the three roles; the pace leaves room for what is put in.
+// The packet path allocates nothing for any of the three roles. The pace leaves room for the inserted bytes.
 func TestIFADoesNotAllocate(t *testing.T) {
 	countsAllocations(t)
 	for name, with := range map[string]func(l *load){
@@ -275,7 +275,7 @@ func TestIFADoesNotAllocate(t *testing.T) {
 	}
 }
 
-// An initiator with a sampler takes the first of so many, and follows when the rate changes.
+// An initiator with a sampler chooses the first of each n packets, and follows changes of the rate.
 func TestSAIIFASampled(t *testing.T) {
 	r := newRig(t, profile.Small())
 	sampler := r.create(sai.ObjectTypeSamplepacket, sai.SamplepacketAttrSampleRate, sai.Uint(3))
@@ -307,13 +307,13 @@ func (r *rig) ifaReports(port saisim.PortID, pairs ...any) []any {
 	return []any{sai.TAMIntAttrReportID, report, sai.TAMIntAttrCollectorList, sai.OIDs{collector}}
 }
 
-// A terminator with a report and collectors sends each packet that it strips by IPFIX: a template, then a message for
-// each with the frame as it would have left, its own hop on top.
+// A terminator with a report and collectors sends each packet that it strips by IPFIX: a template, then one message for
+// each. The frame is as it would have left, its own hop on top.
 func TestSAIIFAReports(t *testing.T) {
 	begin, end := newRig(t, profile.Small()), newRig(t, profile.Small())
 	begin.ifaAll(begin.create(sai.ObjectTypeTAMInt, ifaObject(1)...), sai.ACLEntryAttrActionIntInsert)
 	end.ifaAll(end.create(sai.ObjectTypeTAMInt, ifaObject(2, end.ifaReports(3)...)...), sai.ACLEntryAttrActionIntDelete)
-	end.send(1, udpFrame(2, 1, 60)) // where the receiver is
+	end.send(1, udpFrame(2, 1, 60)) // the receiver's location is learned
 	frame := udpFrame(1, 2, 60)
 	reader, sections := ipfix.NewDecoder(0), [][]byte{}
 	for range 3 {

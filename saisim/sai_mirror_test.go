@@ -9,7 +9,7 @@ import (
 	"tamtam/saisim"
 )
 
-// sessionList is a list of one local mirror session to a port, or to what pairs say.
+// sessionList returns a list of one mirror session to a port: local, or with the attributes of pairs.
 func sessionList(to saisim.PortID, pairs func(d *dut) []any) func(d *dut) sai.Value {
 	return func(d *dut) sai.Value {
 		a := []any{sai.MirrorSessionAttrType, sai.MirrorSessionTypeLocal}
@@ -20,9 +20,9 @@ func sessionList(to saisim.PortID, pairs func(d *dut) []any) func(d *dut) sai.Va
 	}
 }
 
-// saimirror.h: what each attribute of a session is in the copy. The original leaves by port 2, the copy by port 1.
+// saimirror.h: the effect of each session attribute on the copy. The original leaves by port 2, the copy by port 1.
 func TestSAIMirrorSession(t *testing.T) {
-	// session is a mirror session of what comes in by port 0, with some attributes unless given.
+	// session returns a mirror session of the frames received at port 0, with some attributes unless given.
 	session := func(pairs ...any) specObject {
 		return specObject{world: func(d *dut) {
 			d.boot()
@@ -78,7 +78,7 @@ func TestSAIMirrorSession(t *testing.T) {
 			with: rspan(0x88a8, 500), without: rspan(0x8100, 500)},
 	}
 
-	// head is what ERSPAN puts in front; checksum and length made anew.
+	// head holds the headers that ERSPAN adds. Checksum and length are recomputed.
 	type head struct {
 		dmac, smac sai.MAC
 		tag        []byte
@@ -156,7 +156,7 @@ func TestSAIMirrorSession(t *testing.T) {
 			left := d.send(in...)
 			for _, f := range left {
 				if f.port == 1 {
-					clear(f.data[38:42]) // the sequence number, which goes on
+					clear(f.data[38:42]) // the sequence number, which continues
 				}
 			}
 			return left
@@ -176,8 +176,8 @@ func TestSAIMirrorSession(t *testing.T) {
 			left := d.send(in...)
 			for _, f := range left {
 				if f.port == 1 {
-					clear(f.data[38:42]) // the sequence number, which goes on
-					clear(f.data[46:50]) // when the frame came
+					clear(f.data[38:42]) // the sequence number, which continues
+					clear(f.data[46:50]) // time of the frame's arrival
 				}
 			}
 			return left

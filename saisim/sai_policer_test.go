@@ -11,7 +11,7 @@ import (
 	"tamtam/saisim/drop"
 )
 
-// A policed chip has ARP requests trapped, or copied, in a group with a policer.
+// A policed chip traps or copies ARP requests, in a group with a policer.
 type policed struct {
 	*dut
 	policer, group sai.Key
@@ -43,7 +43,7 @@ func (p *policed) stats(ids ...sai.StatID) []uint64 {
 	return n
 }
 
-// at sends a frame that comes at a cycle, and returns the colour that it got: G, Y or R.
+// at sends a frame that arrives at a cycle, and returns its colour: G, Y or R.
 func (p *policed) at(cycle uint64, frame []byte) string {
 	p.Helper()
 	if err := p.Receive(0, saisim.Cycle(cycle), saisim.Frame{Data: frame}); err != nil {
@@ -62,14 +62,15 @@ func (p *policed) at(cycle uint64, frame []byte) string {
 	return colour
 }
 
-// What a policer finds of frames, one after another. Tokens come once in a thousand cycles, of the peak rate once in
-// 500; times are in cycles since the first frame, and so far apart that a frame has left before the next one comes.
+// A policer assigns colours to frames, one after another. Tokens are added once in a thousand cycles, at the peak rate
+// once in 500. Times are in cycles since the first frame. They are so far apart that a frame has left before the next
+// one arrives.
 func TestSAIPolicerColours(t *testing.T) {
 	const ms = 1000 // cycles between two tokens
 	for _, tt := range []struct {
 		name                     string
 		mode                     sai.Enum
-		cir, cbs, pir, pbs, size uint64 // rates in tokens in 1000 cycles; size 0: of packets
+		cir, cbs, pir, pbs, size uint64 // rates in tokens per 1000 cycles; size 0 means of packets
 		times                    []uint64
 		want                     string
 	}{
@@ -121,8 +122,8 @@ func TestSAIPolicerColours(t *testing.T) {
 	}
 }
 
-// Three frames in a second, on the clock of the chip, which three does not divide: each is let pass at just its
-// cycle, and none is lost in rounding, however long it takes.
+// Three frames per second, on the chip's clock, whose frequency is not divisible by three. Each passes exactly at its
+// cycle, and none is lost by rounding, however long it takes.
 func TestSAIPolicerDoesNotDrift(t *testing.T) {
 	p := newPoliced(t, sai.PacketActionTrap, sai.PolicerAttrMeterType, sai.MeterTypePackets,
 		sai.PolicerAttrMode, sai.PolicerModeSrTcm, sai.PolicerAttrCir, sai.Uint(3), sai.PolicerAttrCbs, sai.Uint(2))
@@ -131,10 +132,10 @@ func TestSAIPolicerDoesNotDrift(t *testing.T) {
 		t.Fatal(got)
 	}
 	for n := range uint64(20_000) {
-		due := begin + ((n+1)*p.hz+2)/3 // of the next token
+		due := begin + ((n+1)*p.hz+2)/3 // cycle of the next token
 		got, want := "", "G"
 		if n%2 == 0 {
-			got, want = p.at(due-1, arp(1))+p.at(due+200, arp(1)), "RG" // a cycle too early, and then
+			got, want = p.at(due-1, arp(1))+p.at(due+200, arp(1)), "RG" // one cycle too early, and then in time
 		} else {
 			got = p.at(due, arp(1))
 		}
@@ -144,7 +145,7 @@ func TestSAIPolicerDoesNotDrift(t *testing.T) {
 	}
 }
 
-// A change of rate or burst leaves the tokens that there are, and holds from now on.
+// A change of rate or burst keeps the existing tokens, and holds from now on.
 func TestSAIPolicerChanges(t *testing.T) {
 	p := newPoliced(t, sai.PacketActionTrap, sai.PolicerAttrMeterType, sai.MeterTypePackets,
 		sai.PolicerAttrMode, sai.PolicerModeSrTcm, sai.PolicerAttrCir, sai.Uint(0), sai.PolicerAttrCbs, sai.Uint(4))
@@ -155,7 +156,7 @@ func TestSAIPolicerChanges(t *testing.T) {
 	got += p.at(3000, arp(1)) + p.at(4000, arp(1)) // 0
 	p.set(p.policer, sai.PolicerAttrCir, sai.Uint(p.hz/100))
 	now := uint64(p.Now())
-	got += p.at(now+1000, arp(1)) // more than one has come since
+	got += p.at(now+1000, arp(1)) // more than one token has been added since
 	if got != "GGGRG" {
 		t.Error(got)
 	}
@@ -179,15 +180,16 @@ func TestSAIPolicerChanges(t *testing.T) {
 	p.remove(p.policer)
 }
 
-// Which colours are dropped is the policer's to say; each copy is counted once, and one that is dropped leaves
-// the rest of its packet alone.
+// The policer defines which colours are dropped. Each copy is counted once, and a dropped one does not affect the other
+// copies of its packet.
 func TestSAIPolicerActions(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		action sai.Enum // of the trap
+		action sai.Enum // action of the trap
 		drops  []sai.AttrID
-		want   string // where four frames go that are green, green, yellow, red: to the CPU, and how many are flooded
-		books  string
+		// destinations of four frames that are green, green, yellow, red: to the CPU, and how many are flooded
+		want  string
+		books string
 	}{
 		{"nothing is dropped", sai.PacketActionTrap, nil, "cpu cpu cpu cpu", "policer 0, discards 0, copies 0"},
 		{"red is dropped", sai.PacketActionTrap, []sai.AttrID{sai.PolicerAttrRedPacketAction}, "cpu cpu cpu -",
@@ -242,7 +244,7 @@ func TestSAIPolicerActions(t *testing.T) {
 	}
 }
 
-// The default group's policer is for what no trap object is for; a trap of a group without a policer has none.
+// The default group's policer is for packets without a trap object. A trap of a group without a policer is not metered.
 func TestSAIDefaultTrapGroup(t *testing.T) {
 	p := newPoliced(t, sai.PacketActionTrap, sai.PolicerAttrMeterType, sai.MeterTypePackets,
 		sai.PolicerAttrMode, sai.PolicerModeSrTcm, sai.PolicerAttrCbs, sai.Uint(1),
@@ -267,7 +269,7 @@ func TestSAIDefaultTrapGroup(t *testing.T) {
 		t.Errorf("%d of 3 by a trap of another group, without a policer", n)
 	}
 	trap := p.create(sai.ObjectTypeHostifTrap, sai.HostifTrapAttrTrapType, sai.HostifTrapTypeLldp,
-		sai.HostifTrapAttrPacketAction, sai.PacketActionTrap) // in the default group, as SAI has it
+		sai.HostifTrapAttrPacketAction, sai.PacketActionTrap) // in the default group, as SAI defines
 	if n := toCPU(lldp); n != 0 {
 		t.Errorf("%d of 3 by a trap of the default group", n)
 	}
@@ -278,7 +280,7 @@ func TestSAIDefaultTrapGroup(t *testing.T) {
 	p.wantStatus("remove the default group", p.Remove(context.Background(), group), sai.StatusNotSupported)
 }
 
-// A chip has so many policers, and no more; one that goes makes room.
+// The number of policers is limited. A removed one frees its place.
 func TestSAIPolicersRunOut(t *testing.T) {
 	d := newDUT(t)
 	d.boot()
@@ -296,7 +298,7 @@ func TestSAIPolicersRunOut(t *testing.T) {
 	d.make(sai.ObjectTypePolicer, with...)
 }
 
-// The CPU has a frame with the queue of its trap's group.
+// The CPU gets a frame with the queue of its trap's group.
 func TestSAITrapQueue(t *testing.T) {
 	p := newPoliced(t, sai.PacketActionTrap, sai.PolicerAttrMeterType, sai.MeterTypePackets,
 		sai.PolicerAttrMode, sai.PolicerModeSrTcm)
@@ -329,7 +331,7 @@ func TestSAIPolicerAllocatesNothing(t *testing.T) {
 			p.Advance(p.Now() + 100)
 		}
 	}
-	for range 200 { // until the drops that are kept have all their memory
+	for range 200 { // until the ring of kept drops has all its memory
 		storm()
 	}
 	if n := testing.AllocsPerRun(10, storm); n != 0 {

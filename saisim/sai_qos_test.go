@@ -7,7 +7,7 @@ import (
 	"tamtam/saisim"
 )
 
-// queueAt sends frames and returns the queues of a port that they left by: "frames" at the number of the queue.
+// queueAt sends frames and returns the queues of a port by which they left: "frames" at the number of the queue.
 func queueAt(lane saisim.PortID) func(d *dut, in ...frameAt) frames {
 	return func(d *dut, in ...frameAt) (left frames) {
 		d.Helper()
@@ -34,7 +34,8 @@ func queueAt(lane saisim.PortID) func(d *dut, in ...frameAt) frames {
 
 func queue(n int) frames { return at(nil, saisim.PortID(n)) }
 
-// saiport.h, saiqosmap.h: from what a frame says to its traffic class at the ingress, from there to the egress queue.
+// saiport.h, saiqosmap.h: from a frame's fields to its traffic class at the ingress, and from there to the egress
+// queue.
 func TestSAIQueues(t *testing.T) {
 	mapOf := func(kind sai.Enum, entries ...sai.QoSMapEntry) func(d *dut) sai.Value {
 		return func(d *dut) sai.Value {
@@ -104,9 +105,9 @@ func TestSAIQueues(t *testing.T) {
 	)
 }
 
-// burst has ports 0 and 2 send 12 frames of 1000 bytes each at the same time to port 1, those of port 0 by queue 0 and
-// those of port 2 by queue 1, and returns what leaves, by the port that it came from, in the order of leaving. Frames
-// with congestion marked are at 100 more.
+// burst makes ports 0 and 2 send 12 frames of 1000 bytes each at the same time to port 1. Those of port 0 use queue 0
+// and those of port 2 queue 1. It returns the frames that leave, by ingress port, in the order of leaving. Frames with
+// congestion marked are at 100 more.
 func burst(tos byte) func(d *dut, in ...frameAt) frames {
 	return func(d *dut, _ ...frameAt) (order frames) {
 		d.Helper()
@@ -136,8 +137,8 @@ func burst(tos byte) func(d *dut, in ...frameAt) frames {
 	}
 }
 
-// counted is what burst sees, in short: how many of the frames 5 to 12 are from each port. The first had no others to
-// wait for.
+// counted returns a summary of burst: how many of the frames 5 to 12 are from each port. Earlier frames had no others
+// to wait for.
 func counted(tos byte) func(d *dut, in ...frameAt) frames {
 	return func(d *dut, in ...frameAt) (sum frames) {
 		count := map[saisim.PortID]byte{}
@@ -153,7 +154,7 @@ func counted(tos byte) func(d *dut, in ...frameAt) frames {
 	}
 }
 
-// whole is what burst sees of port 0, in short: a frame at 0 if none was dropped, one at 100 if some were marked.
+// whole returns a summary of burst for port 0: a frame at 0 if none was dropped, one at 100 if some were marked.
 func whole(tos byte) func(d *dut, in ...frameAt) frames {
 	return func(d *dut, in ...frameAt) (left frames) {
 		n, marked := 0, 0
@@ -188,7 +189,7 @@ func (d *dut) portQueue(n int) sai.Key {
 	return sai.Obj(sai.ObjectTypeQueue, d.get(d.port(1), sai.PortAttrQoSQueueList).(sai.OIDs)[n])
 }
 
-// saischeduler.h, saiwred.h, saibuffer.h, saiqueue.h: two queues of a port that is sent twice what it can send.
+// saischeduler.h, saiwred.h, saibuffer.h, saiqueue.h: two queues of a port that is offered twice its rate.
 func TestSAIScheduling(t *testing.T) {
 	profile := func(on sai.AttrID, n int, typ sai.ObjectType, pairs ...any) func(d *dut, with ...sai.Attr) sai.Key {
 		return func(d *dut, with ...sai.Attr) sai.Key {

@@ -8,7 +8,7 @@ import (
 	"tamtam/sai"
 )
 
-// What others need cannot be removed (SAI_STATUS_OBJECT_IN_USE), and packets do not notice that it was tried.
+// Objects in use cannot be removed (SAI_STATUS_OBJECT_IN_USE), and the attempt does not affect packets.
 func TestSAIInUse(t *testing.T) {
 	obj := func(t sai.ObjectType, f func(d *dut) sai.OID) func(d *dut) sai.Key {
 		return func(d *dut) sai.Key { return sai.Obj(t, f(d)) }
@@ -63,7 +63,7 @@ func TestSAIInUse(t *testing.T) {
 	check("first")
 	for _, k := range []func(d *dut) sai.Key{
 		func(d *dut) sai.Key { return d.port(0) },
-		func(d *dut) sai.Key { return d.port(3) }, // of the LAG
+		func(d *dut) sai.Key { return d.port(3) }, // a member of the LAG
 		func(d *dut) sai.Key { return d.bridgePort(d.port(1).OID) },
 		func(d *dut) sai.Key { return d.vlan1() },
 		obj(sai.ObjectTypeVLAN, func(*dut) sai.OID { return v10 }),
@@ -84,7 +84,7 @@ func TestSAIInUse(t *testing.T) {
 	check("after removals that were refused")
 }
 
-// Creates without what must be given, with what is another's, or with what exists, are refused.
+// Creates without a mandatory attribute, with an attribute of another type, or of existing objects, are refused.
 func TestSAICreateRefusals(t *testing.T) {
 	d := newDUT(t)
 	_, err := d.Create(context.Background(), sai.ObjectTypeVLAN, attrs(sai.VLANAttrVLANID, sai.Uint(2)))
@@ -135,10 +135,12 @@ func TestSAICreateRefusals(t *testing.T) {
 		{missing, sai.ObjectTypeHostifTrap, []any{sai.HostifTrapAttrTrapType, sai.HostifTrapTypeLldp}},
 		{missing, sai.ObjectTypeMirrorSession, []any{sai.MirrorSessionAttrType, sai.MirrorSessionTypeLocal}},
 		{wrong, sai.ObjectTypeMirrorSession, []any{sai.MirrorSessionAttrType, sai.MirrorSessionTypeLocal,
-			sai.MirrorSessionAttrMonitorPort, port, sai.MirrorSessionAttrTOS, sai.Uint(1)}}, // of ERSPAN only
+			sai.MirrorSessionAttrMonitorPort, port, sai.MirrorSessionAttrTOS, sai.Uint(1)}}, // only for ERSPAN
 		{missing, sai.ObjectTypeTAMInt, []any{sai.TAMIntAttrType, sai.TAMIntTypeIfa1Tailstamp}},
-		{wrong, sai.ObjectTypeVLAN, []any{sai.VLANAttrVLANID, sai.Uint(3), sai.VLANAttrVLANID, sai.Uint(4)}},    // twice
-		{wrong, sai.ObjectTypeVLAN, []any{sai.VLANAttrVLANID, sai.Uint(3), sai.VLANAttrMemberList, sai.OIDs{}}}, // read only
+		// twice
+		{wrong, sai.ObjectTypeVLAN, []any{sai.VLANAttrVLANID, sai.Uint(3), sai.VLANAttrVLANID, sai.Uint(4)}},
+		// read only
+		{wrong, sai.ObjectTypeVLAN, []any{sai.VLANAttrVLANID, sai.Uint(3), sai.VLANAttrMemberList, sai.OIDs{}}},
 	} {
 		d.refuseCreate(tt.want, tt.t, tt.pairs...)
 		d.observe(&specRow{in: in(tagged(10, untagged))}, "after it", at(tagged(10, untagged), 1))
@@ -164,7 +166,7 @@ func TestSAICreateRefusals(t *testing.T) {
 		Switch: d.sw, VR: vr, Dest: netip.MustParsePrefix("192.0.2.0/24")})), sai.StatusItemNotFound)
 }
 
-// saiport.h: a port that was refused is not told of, whichever of its attributes was wrong.
+// saiport.h: a refused port causes no notification, whichever of its attributes was wrong.
 func TestSAIRefusedPortIsSilent(t *testing.T) {
 	d := newDUT(t)
 	d.boot(attrs(sai.SwitchAttrPortStateChangeNotify, sai.Pointer(1))...)

@@ -8,8 +8,8 @@ import (
 	"tamtam/saisim"
 )
 
-// A routed world: ports 0, 1 and 2 are router interfaces with the MAC addresses of rifMAC, unless a test makes those
-// itself; behind interface i are 10.0.i.0/24 and 2001:db8:0:i::/64. Host n has the address .n or ::n.
+// routedWorld returns a world where ports 0, 1 and 2 are router interfaces with the MAC addresses of rifMAC, unless a
+// test makes them itself. Behind interface i are 10.0.i.0/24 and 2001:db8:0:i::/64. Host n has the address .n or ::n.
 func routedWorld(rifs ...saisim.PortID) func(d *dut) {
 	return func(d *dut) {
 		d.boot()
@@ -82,7 +82,7 @@ func (d *dut) ecmp(hops ...sai.OID) sai.OID {
 	return g
 }
 
-// Packets that come to the router at port 0, from host 9 there to host 5 behind interface 1, or far away.
+// Packets that arrive for the router at port 0, from host 9 there to host 5 behind interface 1, or far away.
 var (
 	far4, far6 = netip.MustParseAddr("198.51.100.7"), netip.MustParseAddr("2001:db8:ff::7")
 	toHost4    = packet(0, at4(0, 9), at4(1, 5), 64, 100)
@@ -336,7 +336,7 @@ func TestSAINextHopGroup(t *testing.T) {
 		f := packet(0, at4(0, 9), netip.AddrFrom4([4]byte{198, 51, 100, n}), 64, 100)
 		return changed(f, 34, n, n)
 	}
-	// spread counts the flows by the host that they go to.
+	// spread returns the number of flows by the host to which they go.
 	spread := func(d *dut) map[byte]int {
 		hosts := map[byte]int{}
 		for n := range byte(200) {

@@ -12,7 +12,7 @@ import (
 	"tamtam/saisim/drop"
 )
 
-// A sampledChip gathers the samples that the CPU has.
+// A sampledChip collects the samples that the CPU gets.
 type sampledChip struct {
 	*dut
 	samples []saisim.Out
@@ -30,7 +30,7 @@ func newSampledChip(t testing.TB) *sampledChip {
 	return s
 }
 
-// receive has a port receive a frame n times.
+// receive makes a port receive a frame n times.
 func (s *sampledChip) receive(port saisim.PortID, frame []byte, n int) {
 	s.Helper()
 	for range n {
@@ -46,8 +46,7 @@ func (s *sampledChip) sampler(rate int, with ...any) sai.Key {
 		s.create(sai.ObjectTypeSamplepacket, append([]any{sai.SamplepacketAttrSampleRate, sai.Uint(rate)}, with...)...))
 }
 
-// saisamplepacket.h, saiport.h: what is sampled as it comes in, or as it leaves, at what rate, and what the CPU is
-// told.
+// saisamplepacket.h, saiport.h: sampling of received or of leaving frames, its rate, and the metadata for the CPU.
 func TestSAISamples(t *testing.T) {
 	const in, out = sai.PortAttrIngressSamplepacketEnable, sai.PortAttrEgressSamplepacketEnable
 	s := newSampledChip(t)
@@ -69,7 +68,7 @@ func TestSAISamples(t *testing.T) {
 		t.Errorf("a frame that is dropped is %+v", got)
 	}
 	s.receive(1, eth(host(9), host(8), make([]byte, 46)), 1)
-	s.receive(0, frame, 1) // to host 8, at port 1 now
+	s.receive(0, frame, 1) // to host 8, now at port 1
 	if got := s.samples[3].Sample; len(s.samples) != 4 || got.Port != 1 || got.Copies != 1 || got.VLAN != 1 {
 		t.Errorf("%d samples, a frame to one port is %+v", len(s.samples), got)
 	}
@@ -92,7 +91,7 @@ func TestSAISamples(t *testing.T) {
 	four := s.sampler(4, sai.SamplepacketAttrMode, sai.SamplepacketModeExclusive)
 	s.set(s.port(0), in, four.OID)
 	s.receive(0, frame, n)
-	// A gap is 1 to 7, each as likely, so its variance is 4: 1,000 gaps are within six times 63 of 4,000 frames.
+	// A gap is 1 to 7 with equal probability, so its variance is 4: 1,000 gaps are within six times 63 of 4,000 frames.
 	if got := len(s.samples); got < n/4-100 || got > n/4+100 {
 		t.Errorf("%d samples of %d frames, want one in 4", got, n)
 	}
@@ -101,7 +100,7 @@ func TestSAISamples(t *testing.T) {
 	}
 }
 
-// Ports that share a sampler are one to it; else each is by itself.
+// Ports that share a sampler are sampled as one. Otherwise each port is sampled separately.
 func TestSAISampleModes(t *testing.T) {
 	frame := eth(host(8), host(9), make([]byte, 46))
 	for mode, want := range map[sai.Enum]string{
@@ -124,7 +123,8 @@ func TestSAISampleModes(t *testing.T) {
 	}
 }
 
-// Samples go the way of their trap, which can do nothing else with them, and those that its policer drops are counted.
+// Samples take the path of their trap, which can have no other effect on them, and those that its policer drops are
+// counted.
 func TestSAISampleTrap(t *testing.T) {
 	s := newSampledChip(t)
 	policer := s.create(sai.ObjectTypePolicer, sai.PolicerAttrMeterType, sai.MeterTypePackets, sai.PolicerAttrMode,
@@ -153,7 +153,7 @@ func TestSAISampleTrap(t *testing.T) {
 	}
 }
 
-// saiacl.h: an entry samples the packets that hit it, by itself, and beside the sampler of the port.
+// saiacl.h: an entry samples the packets that hit it, separately, and in addition to the sampler of the port.
 func TestSAISampleEntries(t *testing.T) {
 	s := newSampledChip(t)
 	every, rare := s.sampler(1), s.sampler(1<<31)
@@ -172,7 +172,7 @@ func TestSAISampleEntries(t *testing.T) {
 		sai.ACLEntryAttrFieldSrcMAC, from8,
 		in, sai.Do(every.OID), sai.ACLEntryAttrActionCounter, sai.Do(counter)))
 	s.set(s.port(0), sai.PortAttrIngressACL, ingress)
-	s.receive(0, eth(host(9), host(7), make([]byte, 46)), 3) // hit nothing
+	s.receive(0, eth(host(9), host(7), make([]byte, 46)), 3) // these hit no entry
 	s.receive(0, frame, 2)
 	if len(s.samples) != 2 || s.samples[1].Sample.Pool != 2 || s.samples[1].Sample.Entry != config.ID(e.OID) ||
 		s.samples[1].Sample.Rule != "T|web" || s.samples[1].Sample.Egress {

@@ -12,20 +12,20 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// The files sai_*_test.go say what packets experience of SAI objects, as SAI's headers have it. They know the chip
-// by the SAI API and by the frames that come and go, and nothing else of it: from objects to tables is common to the
-// engine and its reference, so no comparison of the two would find a mistake there.
+// The files sai_*_test.go specify how SAI objects affect packets, by SAI's headers. They use only the SAI API and
+// frames that arrive and leave. The translation of objects to tables is common to the engine and its reference, so a
+// comparison of the two would find no mistake there.
 //
-// Each row is one attribute of one object, and is tried in every way in which an object can come to have it:
-// without; given at create; set later; set back; and after the object is removed. See specRow.
+// Each row is one attribute of one object, and is tried in every way in which an object can get it: without; given at
+// create; set later; set back; and after the object is removed. See specRow.
 
-// A dut is a small chip of 8 ports under test, each alone in its bridge port and in VLAN 1, as at power up. Ports 0,
-// 1 and 2 are up.
+// A dut is a small chip of 8 ports under test, each with its own bridge port and in VLAN 1, as at power up. Ports 0, 1
+// and 2 are up.
 type dut struct {
 	testing.TB
 	*saisim.Chip
 	sw    sai.OID
-	known map[string]sai.OID // what a world has made for its objects
+	known map[string]sai.OID // objects made by a world, by name
 	told  []sai.Notification
 	left  frames
 }
@@ -40,7 +40,7 @@ type frames []frameAt
 
 const cpuPort = saisim.CPUPort
 
-// at is a frame at each of some ports.
+// at returns a frame at each of some ports.
 func at(data []byte, ports ...saisim.PortID) (f frames) {
 	for _, p := range ports {
 		f = append(f, frameAt{p, data})
@@ -52,7 +52,7 @@ func (f frames) and(data []byte, ports ...saisim.PortID) frames {
 	return append(f, at(data, ports...)...)
 }
 
-// String lists frames in the order of ports: frames of one cycle have none.
+// String lists frames in the order of ports, because frames of one cycle have no order.
 func (f frames) String() string {
 	f = slices.Clone(f)
 	slices.SortFunc(f, func(a, b frameAt) int {
@@ -83,7 +83,7 @@ func newDUT(t testing.TB) *dut {
 
 var bridgeMAC = sai.MAC{2, 0, 0, 0, 0, 0xaa}
 
-// boot creates the switch, with some attributes more, and brings three ports up.
+// boot creates the switch, with additional attributes, and brings three ports up.
 func (d *dut) boot(with ...sai.Attr) sai.Key {
 	d.Helper()
 	with = append(attrs(sai.SwitchAttrInitSwitch, sai.Bool(true)), with...)
@@ -152,7 +152,7 @@ func (d *dut) wantStatus(what string, err error, want sai.Status) {
 	}
 }
 
-// ofSwitch reads an object id from the switch.
+// ofSwitch returns an object id attribute of the switch.
 func (d *dut) ofSwitch(id sai.AttrID) sai.OID {
 	d.Helper()
 	return d.get(sai.Obj(sai.ObjectTypeSwitch, d.sw), id).(sai.OID)
@@ -201,7 +201,7 @@ func (d *dut) join(vlan, bridgePort sai.OID, mode sai.Enum) sai.OID {
 		sai.VLANMemberAttrVLANTaggingMode, mode)
 }
 
-// unbridge takes ports out of VLAN 1 and the bridge.
+// unbridge removes ports from VLAN 1 and the bridge.
 func (d *dut) unbridge(lanes ...saisim.PortID) {
 	d.Helper()
 	for _, lane := range lanes {
@@ -215,7 +215,8 @@ func (d *dut) unbridge(lanes ...saisim.PortID) {
 	}
 }
 
-// send puts frames on the wire, each when what the one before has caused is over, and returns what the last has caused.
+// send puts frames on the wire, each when all effects of the previous one are over, and returns the effects of the
+// last.
 func (d *dut) send(in ...frameAt) frames {
 	d.Helper()
 	for _, f := range in {
@@ -230,21 +231,21 @@ func (d *dut) send(in ...frameAt) frames {
 	return d.left
 }
 
-// A specRow is one attribute and what it does to packets.
+// A specRow is one attribute and its effect on packets.
 type specRow struct {
-	name  string // what SAI says of it
+	name  string // SAI's description of it
 	attr  sai.AttrID
 	value any // sai.Value or func(*dut) sai.Value
-	// back takes the effect away: it is what the object has first, if the attribute must be given; else nil, which is
-	// SAI's default.
+	// back is the value that removes the effect. For a mandatory attribute it is the object's first value. Otherwise it
+	// is nil, which means SAI's default.
 	back          any
-	in            frames                             // sent one after the other; what the last causes is observed
-	see           func(d *dut, in ...frameAt) frames // how it is observed; nil: (*dut).send
+	in            frames                             // sent in turn; the effects of the last one count
+	see           func(d *dut, in ...frameAt) frames // observes them; nil means (*dut).send
 	with, without frames
-	refused       []refusal // values that the attribute may not have
+	refused       []refusal // values that the attribute must not have
 }
 
-// A refusal is a value that a call must refuse, with a status. It changes nothing.
+// A refusal is a value that a call must refuse, with a status. The call changes nothing.
 type refusal struct {
 	value any
 	want  sai.Status
@@ -253,12 +254,12 @@ type refusal struct {
 // A specObject is an object under test, in a world made for it.
 type specObject struct {
 	name string
-	// world makes the rest; nil: a switch that is up.
+	// world makes everything else. nil means a switch that is up.
 	world func(d *dut)
-	// object makes the object, with some attributes more, and returns it.
+	// object makes the object, with additional attributes, and returns it.
 	object func(d *dut, with ...sai.Attr) sai.Key
-	keep   bool // cannot be removed: others need it
-	exists bool // is there from the beginning: attributes can be set only
+	keep   bool // it cannot be removed because others need it
+	exists bool // it exists from the start: attributes can only be set
 	rows   []specRow
 }
 
@@ -299,7 +300,7 @@ func (o *specObject) start(t testing.TB) *dut {
 	return d
 }
 
-// first is what the object has before the attribute is set: nothing, unless it must be given.
+// first returns the object's attributes before the attribute is set: none, unless it is mandatory.
 func (r *specRow) first(d *dut) []sai.Attr {
 	if r.back == nil || !sai.Meta(r.attr).Has(sai.MandatoryOnCreate) {
 		return nil
@@ -307,7 +308,7 @@ func (r *specRow) first(d *dut) []sai.Attr {
 	return []sai.Attr{{ID: r.attr, Value: d.valueOf(r.back)}}
 }
 
-// undo is the value that takes the effect away, nil if none can be set.
+// undo returns the value that removes the effect, nil if none can be set.
 func (r *specRow) undo(d *dut) sai.Value {
 	if r.back != nil {
 		return d.valueOf(r.back)
@@ -365,7 +366,7 @@ func runSpec(t *testing.T, objects ...specObject) {
 	}
 }
 
-// refuseCreate wants creates to be refused, and what packets experience to stay as it is.
+// refuseCreate checks that creates are refused, and that packets are not affected.
 func (d *dut) refuseCreate(want sai.Status, t sai.ObjectType, pairs ...any) {
 	d.Helper()
 	_, err := d.Create(context.Background(), t, attrs(pairs...))

@@ -9,8 +9,8 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// saihostif.h: each trap with each packet action, on a frame that it is of; what another trap's frame experiences.
-// Without a trap object the chip's own action holds (the standing one).
+// saihostif.h: each trap with each packet action, on one of its frames, and the effect on another trap's frame. Without
+// a trap object the chip's own action holds (the standing one).
 func TestSAITraps(t *testing.T) {
 	world := func(d *dut) {
 		d.boot()
@@ -24,7 +24,7 @@ func TestSAITraps(t *testing.T) {
 		d.neighbor(1, at4(1, 20), 20)
 		d.neighbor(1, at6(1, 20), 20)
 	}
-	// bridged is a world where port 0 is bridged with 1 and 2.
+	// bridged makes a world where port 0 is bridged with 1 and 2.
 	bridged := func(d *dut) { d.boot() }
 	link := func(low byte) []byte {
 		return eth([]byte{1, 0x80, 0xc2, 0, 0, low}, host(9), u16(0x88cc), make([]byte, 46))
@@ -37,7 +37,7 @@ func TestSAITraps(t *testing.T) {
 	tooLong := packet(0, from4, at4(1, 20), 64, 14+1501)
 	type sort uint8
 	const (
-		heard   sort = iota // the bridge hears it: FORWARD floods
+		heard   sort = iota // the bridge receives it: FORWARD floods
 		local               // for the router itself: the frame ends there, so FORWARD drops
 		failing             // cannot be forwarded
 	)
@@ -45,7 +45,7 @@ func TestSAITraps(t *testing.T) {
 		kind     sai.Enum
 		sort     sort
 		frame    []byte
-		standing sai.Enum // without a trap object
+		standing sai.Enum // action without a trap object
 	}{
 		{sai.HostifTrapTypeStp, heard, link(0), sai.PacketActionTrap},
 		{sai.HostifTrapTypeLacp, heard, link(2), sai.PacketActionTrap},
@@ -172,8 +172,8 @@ func TestSAITrapGroup(t *testing.T) {
 	)
 }
 
-// saihostif.h: the table of host interfaces has the wildcard, which SONiC's orchagent makes as it begins, and nothing
-// that the chip does not do.
+// saihostif.h: the table of host interfaces has the wildcard, which SONiC's orchagent creates at its start. It refuses
+// everything that the chip does not implement.
 func TestSAIHostifTableEntry(t *testing.T) {
 	r := newRig(t, profile.Small())
 	kind, channel := sai.HostifTableEntryAttrType, sai.HostifTableEntryAttrChannelType

@@ -6,34 +6,30 @@ import (
 	"tamtam/saisim/tailstamp"
 )
 
-// A Servo disciplines a clock by exchanges of IEEE 1588 messages with a master:
-// Sync leaves the master at t1 of its clock and arrives at t2 of ours, Delay_Req
-// leaves us at t3 and arrives at t4 of the master's clock (IEEE 1588-2019,
-// 11.3). Then, if the path takes as long in both directions,
+// A Servo disciplines a clock by exchanges of IEEE 1588 messages with a master. Sync leaves the master at t1 of its
+// clock and arrives at t2 of ours. Delay_Req leaves us at t3 and arrives at t4 of the master's clock (IEEE 1588-2019,
+// 11.3). If the path takes as long in both directions, then
 //
 //	offset = ((t2 - t1) - (t4 - t3)) / 2   of our clock from the master's
 //	delay  = ((t2 - t1) + (t4 - t3)) / 2
 //
-// If the way from the master takes a longer than the way to it, the offset
-// appears larger by a/2 than it is, and the clock settles a/2 behind. Nothing in
-// the messages tells.
+// If the path from the master is longer by a than the path to it, the offset appears larger by a/2 than it is, and the
+// clock stays a/2 behind. The messages contain no sign of that.
 //
-// The first exchange is noted; the second gives the oscillator's frequency from
-// the change of the offset, and steps the clock. From then on a proportional and
-// integral controller sets the rate: with p = offset / interval, in parts per
-// billion, the integral falls by 0.3 p and the rate is the integral - 0.7 p. The
-// offset shrinks by half or more at every exchange. An offset above StepOver
-// steps the clock again. All arithmetic is in integers; the same exchanges give
-// the same corrections.
+// The first exchange is stored. The second yields the oscillator's frequency from the change of the offset, and steps
+// the clock. From then on a proportional and integral controller sets the rate. With p = offset / interval, in parts
+// per billion, the integral falls by 0.3 p and the rate is the integral - 0.7 p. The offset shrinks by half or more at
+// every exchange. An offset above StepOver steps the clock again. All arithmetic is in integers, so the same exchanges
+// result in the same corrections.
 //
 // The zero Servo is ready to use.
 type Servo struct {
-	StepOver time.Duration // 0: 20 µs
-	// Bound is the largest offset of a clock that counts as synchronised, which it
-	// does after four such offsets in a row. 0: 1 µs.
+	StepOver time.Duration // offset above which the clock is stepped; zero means 20 µs
+	// Bound is the largest offset of a synchronised clock. A clock counts as synchronised after four such offsets in a
+	// row. Zero means 1 µs.
 	Bound time.Duration
 
-	samples  int // 0, 1 or 2: more
+	samples  int // 0, 1 or 2, where 2 means two or more
 	lastT1   tailstamp.Timestamp
 	offset   int64 // ns, at lastT1 after its correction
 	integral int64 // 1/1000 ppb
@@ -41,16 +37,16 @@ type Servo struct {
 	good     int
 }
 
-// A Correction is what to do with a clock; see [Chip.Discipline].
+// A Correction is a servo's correction of a clock; see [Chip.Discipline].
 type Correction struct {
 	Offset, Delay time.Duration // as measured
 	Step          time.Duration // to add to the clock
-	Rate          int64         // ppb; replaces the rate that was set before
+	Rate          int64         // in ppb; replaces the previous rate
 	Synchronised  bool
 }
 
-// Sample takes the times of one exchange. An exchange whose t1 is not after that
-// of the one before starts anew.
+// Sample returns the correction after one exchange. If t1 is not after that of the previous exchange, the servo starts
+// again.
 func (s *Servo) Sample(t1, t2, t3, t4 tailstamp.Timestamp) Correction {
 	there, back := difference(t2, t1), difference(t4, t3)
 	k := Correction{Offset: time.Duration((there - back) / 2), Delay: time.Duration((there + back) / 2)}
@@ -67,7 +63,7 @@ func (s *Servo) Sample(t1, t2, t3, t4 tailstamp.Timestamp) Correction {
 		s.integral = s.rate * 1000
 		k.Step = time.Duration(-offset)
 	case abs(offset) > orDefault(s.StepOver, 20*time.Microsecond):
-		s.samples = 1 // the frequency too has to be found again
+		s.samples = 1 // the frequency must also be determined again
 		k.Step = time.Duration(-offset)
 	default:
 		p := perInterval(offset, interval)
@@ -84,7 +80,7 @@ func (s *Servo) Sample(t1, t2, t3, t4 tailstamp.Timestamp) Correction {
 
 const nanos = 1_000_000_000 // in a second
 
-// difference is a - b in ns, at most 73 years either way.
+// difference returns a - b in ns, limited to about 73 years in either direction.
 func difference(a, b tailstamp.Timestamp) int64 {
 	const most = 1 << 61
 	sec := int64(a.Seconds) - int64(b.Seconds)
@@ -92,8 +88,7 @@ func difference(a, b tailstamp.Timestamp) int64 {
 	return sec*nanos + int64(a.Nanoseconds) - int64(b.Nanoseconds)
 }
 
-// perInterval is how many ppb make d ns in the interval; more than MaxClockRate
-// is as good as that.
+// perInterval returns the rate in ppb that adds d ns in the interval. The result is limited to MaxClockRate.
 func perInterval(d, interval int64) int64 {
 	if abs(d) >= 1<<33 { // 8 s
 		return MaxClockRate * d / abs(d)

@@ -12,8 +12,8 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// twists are what may befall packets that take a short way: each is a reason to take none, or comes while
-// packets are on it.
+// twists holds events that may affect packets on a shortcut. Each is a reason to take none, or happens while packets
+// are on it.
 var twists = map[string]func(r *rig){
 	"nothing":              func(*rig) {},
 	"a trap of IP packets": func(r *rig) { r.create(sai.ObjectTypeHostifTrap, trapAttrs...) },
@@ -129,7 +129,7 @@ func (r *rig) vlan1() sai.OID {
 
 func (r *rig) second() sai.OID { return r.oid(r.Ports()[1]) }
 
-// fromHost1 is a table whose entry matches what comes from host 1 and does what pairs say.
+// fromHost1 makes a table whose entry matches packets from host 1 and has the actions of pairs.
 func (r *rig) fromHost1(stage sai.Enum, pairs ...any) sai.OID {
 	table := r.acl(stage, sai.ACLTableAttrFieldSrcIP, sai.Bool(true))
 	r.entry(table, 5, append([]any{sai.ACLEntryAttrFieldSrcIP, sai.Match(v4(10, 0, 0, 1), v4(255, 255, 255, 255))},
@@ -147,7 +147,7 @@ func (r *rig) ingressACL(n int, pairs ...any) {
 	r.set(sai.ObjectTypePort, r.oid(r.Ports()[0]), sai.PortAttrIngressACL, g)
 }
 
-// marking has the second port so slow that frames wait, and marks them then.
+// marking makes the second port so slow that frames wait and are marked.
 func (r *rig) marking() {
 	wred := r.create(sai.ObjectTypeWRED, sai.WREDAttrGreenEnable, sai.Bool(true), sai.WREDAttrGreenMinThreshold,
 		sai.Uint(10),
@@ -180,8 +180,8 @@ func (r *rig) loadOps(stage uint8, ops ...pipe.Op) {
 	r.load(&pipe.Program{Name: "ops", Ingress: pipe.Pipe{Tables: []pipe.Table{does("t", stage, ops...)}}})
 }
 
-// What a chip that hurries does is what one does that goes event by event, whatever befalls packets, and wherever
-// they are then: not come yet, in the ingress pipe, behind it, at the MAC.
+// A chip that takes shortcuts has the same results as one that works event by event, whatever happens to packets, and
+// wherever they are then: not yet received, in the ingress pipe, behind it, at the MAC.
 func TestShortWays(t *testing.T) {
 	for name, twist := range twists {
 		for _, after := range []saisim.Cycle{0, 40, 150, 230, 300, 360, 400, 1000} {
@@ -194,7 +194,7 @@ func TestShortWays(t *testing.T) {
 					r.burst()
 				}
 				same(t, slow, fast)
-				for _, r := range []*rig{slow, fast} { // addresses age, and what was bound stays
+				for _, r := range []*rig{slow, fast} { // addresses age, and bindings stay
 					r.Advance(r.Now() + 3*saisim.Cycle(profile.Small().ClockHz))
 					r.burst()
 				}
@@ -204,7 +204,7 @@ func TestShortWays(t *testing.T) {
 	}
 }
 
-// newTwisted is a chip that knows hosts 1 to 4, at its first ports.
+// newTwisted returns a chip that knows hosts 1 to 4, at its first ports.
 func newTwisted(t *testing.T, vector int) *rig {
 	r := newRig(t, profile.Default())
 	r.SetVector(vector)
@@ -216,7 +216,7 @@ func newTwisted(t *testing.T, vector int) *rig {
 	return r
 }
 
-// burst has frames come in, mostly usual ones from host 1 to host 2.
+// burst makes frames arrive, mostly usual ones from host 1 to host 2.
 func (r *rig) burst() {
 	r.Helper()
 	dhcp := eth(host(2), host(1), ip4(1, 2, 17, 0, udp(68, 67, 20)))
@@ -238,7 +238,7 @@ func (r *rig) burst() {
 	}
 }
 
-// same compares what two chips have put out and counted, once they are empty.
+// same compares the output and the counters of two chips, once they are empty.
 func same(t *testing.T, slow, fast *rig) {
 	t.Helper()
 	if a, b := slow.drain(), fast.drain(); fmt.Sprint(a) != fmt.Sprint(b) {

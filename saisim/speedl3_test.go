@@ -10,14 +10,13 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// newRoutedLoad is a load of which every packet is routed, from each port to the
-// next, one packet a cycle; the chip has as many routes more that do not match.
-// With spread the routes lead to a group of all ports.
+// newRoutedLoad returns a load in which every packet is routed, from each port to the next, one packet per cycle. The
+// chip has the given number of further routes that do not match. With spread, the routes lead to a group of all ports.
 func newRoutedLoad(t testing.TB, routes int, spread bool) *load {
 	return newRig(t, profile.Default()).routedLoad(routes, spread)
 }
 
-// routedLoad is newRoutedLoad of a chip that there is.
+// routedLoad does newRoutedLoad for an existing chip.
 func (x *rig) routedLoad(routes int, spread bool) *load {
 	l := &load{rig: x}
 	l.clearVLAN1()
@@ -51,7 +50,7 @@ func (x *rig) routedLoad(routes int, spread bool) *load {
 func routedLoads() map[string]func(testing.TB) *load {
 	mirrored := func(t testing.TB) *load {
 		l := newLoad(t, 0, false)
-		l.pause = 1 // the egress pipe takes one copy a cycle
+		l.pause = 1 // the egress pipe accepts one copy per cycle
 		session := l.erspan(l.Ports()[31], sai.ErspanEncapsulationTypeIi, false)
 		for _, id := range l.Ports()[:1] {
 			l.set(sai.ObjectTypePort, l.oid(id), sai.PortAttrIngressMirrorSession, sai.OIDs{session})
@@ -79,16 +78,6 @@ func TestL3DoesNotAllocate(t *testing.T) {
 				b.Dropped[drop.Buffer] != b.Received {
 				t.Errorf("%d frames left; books %+v", l.sent, b)
 			}
-		})
-	}
-}
-
-// Packets per second that are routed or mirrored.
-func BenchmarkL3(b *testing.B) {
-	for name, load := range routedLoads() {
-		b.Run(name, func(b *testing.B) {
-			l := load(b)
-			l.bench(b)
 		})
 	}
 }

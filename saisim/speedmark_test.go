@@ -1,15 +1,13 @@
 package saisim_test
 
 import (
-	"fmt"
 	"testing"
 
 	"tamtam/sai"
 	"tamtam/tam/altmark"
 )
 
-// newMarkedLoad is a load of which each host's packets are a flow, and more flows
-// that have no packets.
+// newMarkedLoad returns a load in which each host's packets are a flow, with further flows that have no packets.
 func newMarkedLoad(t testing.TB, s altmark.Session, flows int) *load {
 	t.Helper()
 	l := newLoad(t, 0, false)
@@ -63,7 +61,7 @@ func summedUp(s altmark.Session) altmark.Session {
 	return s
 }
 
-// Nor does the packet path allocate when it marks.
+// Marking on the packet path does not allocate.
 func TestMarkingDoesNotAllocate(t *testing.T) {
 	countsAllocations(t)
 	for name, s := range markedLoads() {
@@ -75,17 +73,5 @@ func TestMarkingDoesNotAllocate(t *testing.T) {
 				t.Errorf("%v, want every 32nd packet in the first flow", c)
 			}
 		})
-	}
-}
-
-// BenchmarkChip's packets, all of them marked or read.
-func BenchmarkMarking(b *testing.B) {
-	for _, flows := range []int{32, 7000} {
-		for name, s := range markedLoads() {
-			b.Run(fmt.Sprintf("%s, %d flows", name, flows), func(b *testing.B) {
-				l := newMarkedLoad(b, s, flows)
-				l.bench(b)
-			})
-		}
 	}
 }

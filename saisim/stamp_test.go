@@ -14,7 +14,7 @@ import (
 	"tamtam/saisim/tailstamp"
 )
 
-// window reads the tail-stamp counters of a label.
+// window returns the tail-stamp counters of labels.
 func (r *rig) window(labels ...string) []uint64 {
 	r.Helper()
 	text, _ := json.Marshal(labels)
@@ -61,7 +61,7 @@ const (
 	wMTU
 )
 
-// Which frames are stamped, and under which reason the others are counted.
+// Eligible frames are stamped, and the others are counted by reason.
 func TestEligibility(t *testing.T) {
 	a, b := host(1), host(2)
 	u := udp(1, 2, 10)
@@ -140,7 +140,7 @@ func TestEligibility(t *testing.T) {
 			}
 			want := make([]uint64, 8)
 			want[tt.want] = 1
-			want[5], want[6] = 1, uint64(len(tt.frame))+4 // what the entry's ACL counter says at that instant, with FCS
+			want[5], want[6] = 1, uint64(len(tt.frame))+4 // the ACL counter of the entry, with FCS
 			if got := r.window("all"); fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Errorf("counters %v, want %v", got, want)
 			}
@@ -152,7 +152,7 @@ func TestEligibility(t *testing.T) {
 	}
 }
 
-// checkStamp wants the frame as it came, with one record behind it if stamped.
+// checkStamp checks that the frame left as received, followed by one record if stamped.
 func checkStamp(t *testing.T, in saisim.Frame, out sent, stamped bool) {
 	t.Helper()
 	if !stamped {
@@ -169,8 +169,8 @@ func checkStamp(t *testing.T, in saisim.Frame, out sent, stamped bool) {
 	}
 }
 
-// A frame that with record and FCS would be longer than the MTU is not stamped;
-// one that is longer without is dropped.
+// A frame that with record and FCS would be longer than the MTU is not stamped. One that is longer without them is
+// dropped.
 func TestMTUBoundary(t *testing.T) {
 	const mtu = 1522 // as SONiC sets for an MTU of 1500
 	for _, tt := range []struct {
@@ -218,7 +218,7 @@ func TestMTUBoundary(t *testing.T) {
 // Each copy of a flood has its own record, with its own time and port.
 func TestFloodStampsEachCopy(t *testing.T) {
 	r := newRig(t, profile.Small())
-	r.set(sai.ObjectTypePort, r.oid(3), sai.PortAttrMTU, sai.Uint(80)) // no room for the record there
+	r.set(sai.ObjectTypePort, r.oid(3), sai.PortAttrMTU, sai.Uint(80)) // no room for the record
 	counter := r.stampAll(7)
 	outs := r.send(0, udpFrame(1, 2, 60))
 	if len(outs) != 7 {
@@ -241,7 +241,7 @@ func TestFloodStampsEachCopy(t *testing.T) {
 	}
 }
 
-// Frames to the CPU carry the ingress stamp alone.
+// Frames to the CPU carry only the ingress stamp.
 func TestPuntedFramesCarryTheIngressStamp(t *testing.T) {
 	r := newRig(t, profile.Small())
 	r.stampAll(7)
@@ -331,13 +331,13 @@ func TestPortsWithoutNameAreNone(t *testing.T) {
 	}
 }
 
-// Records carry what the chip's clock says, cycles go on as ever: a clock that
-// leaps while a frame is in the chip, drifts, or is not synchronised.
+// Records carry the readings of the chip's clock, while cycles are unaffected: by a clock that is stepped while a frame
+// is in the chip, drifts, or is not synchronised.
 func TestStampsOfAWrongClock(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		do    func(r *rig) error // when the frame is in the chip
-		error time.Duration      // of the egress time
+		do    func(r *rig) error // called when the frame is in the chip
+		error time.Duration      // error of the egress time
 		flags tailstamp.Flags
 	}{
 		{"right", func(*rig) error { return nil }, 0, 0},

@@ -7,9 +7,9 @@ import (
 	"tamtam/saisim/engine"
 )
 
-// Tables returns everything that the fixed functions of the chip are configured with at this instant, as
-// its SAI objects say it; of the plans of table recording those in effect. With names of tables it has these only, and
-// the chip is held for no longer than they take. The rows must not be changed.
+// Tables returns the complete configuration of the chip's fixed functions at this instant, from its SAI objects. It
+// includes the plans of table recording that are in effect. If tables are named, only these are returned, and the chip
+// is locked only as long as they need. The rows must not be changed.
 func (c *Chip) Tables(only ...config.Table) config.Tables {
 	t := rowsOf(c, only).Tables()
 	t.RecordPlans = slices.DeleteFunc(t.RecordPlans, func(r config.RecordPlan) bool { return r.Idle })
@@ -25,22 +25,22 @@ func rowsOf(c *Chip, only []config.Table) config.Set {
 	return c.objects.RowsOf(only...)
 }
 
-// A State is what a chip has learned and counted, which is in none of its tables.
+// A State holds what a chip has learned and counted, which is in none of its tables.
 type State struct {
-	// FDB are all addresses that the chip knows: static, set and learned; by VLAN and address.
+	// FDB holds all addresses known to the chip, whether static, set or learned, by VLAN and address.
 	FDB []FDBRow
-	// Interfaces are the counters of router interfaces, in the order of sai_router_interface_stat_t,
-	// not cleared.
+	// Interfaces holds the counters of router interfaces, in the order of sai_router_interface_stat_t. They are never
+	// cleared.
 	Interfaces map[config.ID][engine.NumInterfaceCounts]uint64
-	// ACLCounters is what ACL counters have counted.
+	// ACLCounters holds the values of ACL counters.
 	ACLCounters map[config.ID]ACLCount
-	// SYNs is what clamps of the MSS have counted, by [tailstamp.SYNCount].
+	// SYNs holds the counts of MSS clamps, by [tailstamp.SYNCount].
 	SYNs map[config.ID]engine.SYNCounts
-	// IFA is what became of packets that IFA met, by ACL counter; of config.None: by transit.
+	// IFA holds the results of IFA for packets, by ACL counter. The key config.None is for transit.
 	IFA map[config.ID]engine.IFACounts
 }
 
-// State returns what the chip has learned and counted up to this instant.
+// State returns the chip's current state.
 func (c *Chip) State() State {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// Tables says what the objects say, in an order that does not depend on maps.
+// Tables returns the rows of the objects, in an order that does not depend on maps.
 func TestTables(t *testing.T) {
 	r := newRig(t, profile.Small())
 	r.set(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrFDBAgingTime, sai.Uint(300))

@@ -9,10 +9,10 @@ import (
 	"tamtam/saisim/config"
 )
 
-// id is the name that a row has for an object.
+// id returns a row's name for an object.
 func id(oid sai.OID) config.ID { return config.ID(oid) }
 
-// Tables says what routes and mirrors, in an order that does not depend on maps.
+// Tables returns the rows for routing and mirroring, in an order that does not depend on maps.
 func TestTablesL3(t *testing.T) {
 	r := newRouter(t)
 	r.neighbor(1, at4(1, 20), 20)

@@ -11,9 +11,8 @@ import (
 	"tamtam/saisim/tailstamp"
 )
 
-// The small profile: 1.25 GHz, so at 10 Gb/s one byte takes one cycle of 0.8 ns.
-// From the pipe's entry to the queue 4 + 4*2 + 5 = 17 cycles, from the scheduler
-// to the egress MAC 4*2 + 3 = 11.
+// In the small profile, the clock is 1.25 GHz, so at 10 Gb/s one byte takes one cycle of 0.8 ns. From the pipe's entry
+// to the queue it takes 4 + 4*2 + 5 = 17 cycles, from the scheduler to the egress MAC 4*2 + 3 = 11.
 const (
 	toQueue = 17
 	toMAC   = 11
@@ -26,7 +25,7 @@ func TestLatencyOfOneFrame(t *testing.T) {
 		wantSFD   saisim.Cycle
 		wantWhole string
 	}{
-		// received at 1000 + wire bytes, enters at once, + 17 + 11, + 8 bytes of preamble and SFD
+		// received at 1000 + wire bytes, enters immediately, + 17 + 11, + 8 bytes of preamble and SFD
 		{"60 bytes are 64 on the wire", 60, 1000 + 64 + toQueue + toMAC + 8, ""},
 		{"42 bytes are padded to 64 on the wire", 42, 1000 + 64 + toQueue + toMAC + 8, ""},
 		{"61 bytes are 65", 61, 1000 + 65 + toQueue + toMAC + 8, ""},
@@ -44,7 +43,7 @@ func TestLatencyOfOneFrame(t *testing.T) {
 	}
 }
 
-// Rates that are not whole cycles per byte: nothing is rounded before the end.
+// At rates that are not whole cycles per byte, nothing is rounded before the end.
 func TestRatesThatDoNotDivide(t *testing.T) {
 	p := profile.Small()
 	p.ClockHz = 1_000_000_000 // 10 Gb/s: 0.8 cycles a byte
@@ -56,10 +55,9 @@ func TestRatesThatDoNotDivide(t *testing.T) {
 		noError(t, r.Receive(0, 1000, saisim.Frame{Data: udpFrame(1, 2, 60)}))
 	}
 	outs := r.drain()
-	// Ingress SFD 1000, 1067.2, 1134.4 (84 bytes * 0.8); whole 51.2 later: 1051.2,
-	// 1118.4, 1185.6 -> 1052, 1119, 1186. At the MAC 28 later: 1080, 1147, 1214.
-	// Egress preamble: 1080; then max(1147, 1080 + 84*0.8 = 1147.2) = 1147.2; then
-	// max(1214, 1214.4). SFD 6.4 later: 1086.4, 1153.6, 1220.8.
+	// Ingress SFD 1000, 1067.2, 1134.4 (84 bytes * 0.8); complete 51.2 later: 1051.2, 1118.4, 1185.6 -> 1052, 1119,
+	// 1186. At the MAC 28 later: 1080, 1147, 1214. Egress preamble: 1080; then max(1147, 1080 + 84*0.8 = 1147.2) =
+	// 1147.2; then max(1214, 1214.4). SFD 6.4 later: 1086.4, 1153.6, 1220.8.
 	want := []saisim.Cycle{1087, 1154, 1221}
 	for i, o := range outs {
 		if o.at != want[i] {
@@ -71,10 +69,9 @@ func TestRatesThatDoNotDivide(t *testing.T) {
 	}
 }
 
-// The formulas of the package comment, by hand: the default profile, 1 GHz and
-// 100 Gb/s, so a byte takes 0.08 cycles. From the pipe's entry to the queue
-// 20 + 12*12 + 40 = 204 cycles, from the scheduler to the egress MAC 12*12 + 20 =
-// 164. All frames come at cycle T; every want counts from there.
+// The formulas of the package comment, by hand: the default profile, 1 GHz and 100 Gb/s, so a byte takes 0.08 cycles.
+// From the pipe's entry to the queue it takes 20 + 12*12 + 40 = 204 cycles, from the scheduler to the egress MAC 12*12
+// + 20 = 164. All frames arrive at cycle T. Every want counts from there.
 func TestTimingByHand(t *testing.T) {
 	type in struct {
 		port  saisim.PortID
@@ -83,7 +80,7 @@ func TestTimingByHand(t *testing.T) {
 	toA, toB := func(from byte, n int) []byte { return udpFrame(from, 91, n) },
 		func(from byte, n int) []byte { return udpFrame(from, 92, n) }
 	lldp := pad(eth([]byte{1, 0x80, 0xc2, 0, 0, 0xe}, host(1), u16(0x88cc)), 60)
-	const A, B, CPU = 5, 9, saisim.CPUPort // where hosts 91 and 92 are
+	const A, B, CPU = 5, 9, saisim.CPUPort // ports of hosts 91 and 92
 	type out struct {
 		port saisim.PortID
 		at   saisim.Cycle
@@ -93,19 +90,18 @@ func TestTimingByHand(t *testing.T) {
 		in   []in
 		want []out
 	}{
-		// Whole at 64*0.08 = 5.12, seen at 6; queue 210; MAC 374; SFD 374.64, seen at 375.
+		// Complete at 64*0.08 = 5.12, visible at 6; queue 210; MAC 374; SFD 374.64, visible at 375.
 		{"one frame", []in{{1, toA(1, 60)}}, []out{{A, 375}}},
-		// The second: SFD 84*0.08 = 6.72, whole at 11.84 -> 12; queue 216. The first leaves the
-		// MAC free at 374.64 + 76*0.08 = 380.72, its scheduler at 380 - 164 = 216. MAC
-		// max(216 + 164, 380.72); SFD 381.36.
+		// The second: SFD 84*0.08 = 6.72, complete at 11.84 -> 12; queue 216. The first leaves the MAC free at 374.64 +
+		// 76*0.08 = 380.72, its scheduler at 380 - 164 = 216. MAC max(216 + 164, 380.72); SFD 381.36.
 		{"two in a row", []in{{1, toA(1, 60)}, {1, toA(1, 60)}}, []out{{A, 375}, {A, 382}}},
-		// Both whole at 6; the lower port enters at 6, the other at 7.
+		// Both complete at 6; the lower port enters at 6, the other at 7.
 		{"two ports at once", []in{{17, toB(2, 60)}, {13, toA(1, 60)}}, []out{{A, 375}, {B, 376}}},
 		{"with a runt, which takes no place", []in{{17, toB(2, 60)}, {13, toA(1, 60)[:13]}}, []out{{B, 375}}},
-		// After 9996 bytes and FCS: SFD 10020*0.08 = 801.6, whole 806.72 -> 807.
+		// After 9996 bytes and FCS: SFD 10020*0.08 = 801.6, complete 806.72 -> 807.
 		{"behind what exceeds the MTU", []in{{1, toA(1, 9996)}, {1, toB(1, 60)}}, []out{{B, 807 + 204 + 164 + 1}}},
-		// The first is too long for port 21; it would have kept the MAC to 449.64 + 81.28 = 530.92.
-		// The second: SFD 1024*0.08 = 81.92, whole 161.92 -> 162; queue 366; MAC 530; SFD 530.64.
+		// The first is too long for port 21. It would have kept the MAC busy until 449.64 + 81.28 = 530.92. The second:
+		// SFD 1024*0.08 = 81.92, complete 161.92 -> 162; queue 366; MAC 530; SFD 530.64.
 		{"behind what the egress drops", []in{{1, udpFrame(1, 93, 1000)}, {1, udpFrame(1, 93, 996)}}, []out{{21, 531}}},
 		// The CPU has no MAC: queue is 210.
 		{"to the CPU", []in{{1, lldp}}, []out{{CPU, 210}}},
@@ -147,9 +143,8 @@ func TestNoDrift(t *testing.T) {
 		noError(t, r.Receive(0, first, saisim.Frame{Data: udpFrame(1, 2, 100)}))
 	}
 	r.drain()
-	// n-1 frames of 104+20 bytes of 0.8 ns: (n-1) * 124 * 8 * Hz / 10^10 cycles
-	// between the first and the last; the first starts at a whole cycle at the
-	// egress, at most one cycle late.
+	// n-1 frames of 104+20 bytes of 0.8 ns: (n-1) * 124 * 8 * Hz / 10^10 cycles between the first and the last. The
+	// first starts at a whole cycle at the egress, at most one cycle late.
 	span := (n - 1) * 124 * 8 * p.ClockHz / 10_000_000_000
 	firstOut := first + saisim.Cycle(104*8*p.ClockHz/10_000_000_000+1) + toQueue + toMAC +
 		saisim.Cycle(8*8*p.ClockHz/10_000_000_000)
@@ -158,8 +153,8 @@ func TestNoDrift(t *testing.T) {
 	}
 }
 
-// One frame enters the pipe per cycle: of frames that are whole in one cycle the
-// lower port goes first, and who came first stays first.
+// One frame enters the pipe per cycle. Among frames that are complete in one cycle the lower port goes first, and an
+// earlier frame stays first.
 func TestArbitration(t *testing.T) {
 	r := newRig(t, profile.Small())
 	r.send(7, udpFrame(9, 1, 60)) // host 9 at port 7
@@ -191,9 +186,8 @@ func TestCongestion(t *testing.T) {
 		noError(t, r.Receive(id, at, saisim.Frame{Data: udpFrame(id2host(id), 9, 1000)}))
 	}
 	outs := r.drain()
-	// All are whole at at+1004 and queued at +17, +18, ... +22. The first goes to the
-	// MAC at once; three wait; the fifth and sixth find no room. Each takes
-	// 8 + 1004 + 12 = 1024 cycles.
+	// All are complete at at+1004 and queued at +17, +18, ... +22. The first goes to the MAC immediately; three wait;
+	// the fifth and sixth find no room. Each takes 8 + 1004 + 12 = 1024 cycles.
 	first := at + 1004 + toQueue + toMAC + 8
 	want := []saisim.Cycle{first, first + 1024, first + 2*1024, first + 3*1024}
 	if len(outs) != len(want) {
@@ -216,8 +210,8 @@ func TestStampTimes(t *testing.T) {
 	r := newRig(t, profile.Small())
 	r.stampAll(2020)
 	r.send(1, udpFrame(2, 1, 60))
-	// Start is x.6 s; 0.4 s are 500 000 000 cycles of 0.8 ns. The frame's SFD is 10
-	// cycles (8 ns) before the full second.
+	// Start is x.6 s. 0.4 s are 500 000 000 cycles of 0.8 ns. The frame's SFD is 10 cycles (8 ns) before the full
+	// second.
 	const at = 500_000_000 - 10
 	outs := r.sendAt(0, at, saisim.Frame{Data: udpFrame(1, 2, 60)})
 	if len(outs) != 1 {
@@ -243,7 +237,7 @@ func TestStampTimes(t *testing.T) {
 	}
 }
 
-// A stamped frame takes the time of its trailer on the wire.
+// A stamped frame occupies the wire for the time of its trailer, too.
 func TestTrailerTakesTime(t *testing.T) {
 	r := newRig(t, profile.Small())
 	r.send(1, udpFrame(2, 1, 60))
@@ -253,7 +247,7 @@ func TestTrailerTakesTime(t *testing.T) {
 		noError(t, r.Receive(0, at, saisim.Frame{Data: udpFrame(1, 2, 100)}))
 	}
 	outs := r.drain()
-	// Frames come every 124 cycles and leave every 100 + 32 + 4 + 20 = 156.
+	// Frames arrive every 124 cycles and leave every 100 + 32 + 4 + 20 = 156.
 	if len(outs) != 2 || outs[1].at-outs[0].at != 156 {
 		t.Errorf("left %v", outs)
 	}
@@ -272,7 +266,7 @@ func decode(t testing.TB, s sent) tailstamp.Record {
 	return recs[0]
 }
 
-// stampAll stamps whatever comes in at any port, counted under "all".
+// stampAll stamps all packets received at any port, counted under "all".
 func (r *rig) stampAll(switchID uint32) (counter sai.OID) {
 	r.Helper()
 	table := r.create(sai.ObjectTypeACLTable, sai.ACLTableAttrACLStage, sai.ACLStageIngress)

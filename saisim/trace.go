@@ -10,27 +10,27 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// A Trace writes, for every frame, the cycle at which it is at each place of the
-// chip. It is an observer ([Chip.SetObserver]); a frame is written when nothing
-// of it is left in the chip, so memory holds those in flight only.
+// A Trace writes, for every frame, the cycle at which it is at each place of the chip. It is an observer
+// ([Chip.SetObserver]). A frame is written when nothing of it is left in the chip, so memory only holds the frames in
+// flight.
 type Trace struct {
 	prof  *profile.Profile
-	name  func(PortID) string // of a port's host interface
+	name  func(PortID) string // name of a port's host interface
 	write func(*tracedFrame) error
 	out   *bufio.Writer
 	live  map[uint64]*tracedFrame
 	err   error
 }
 
-// A tracedFrame is a frame, and a line of the trace as JSON.
+// A tracedFrame is a frame, and its line in the JSON form of the trace.
 type tracedFrame struct {
-	Packet uint64        `json:"packet"` // 1 for the first of the chip
+	Packet uint64        `json:"packet"` // 1 for the chip's first frame
 	ID     uint64        `json:"id,omitempty"`
 	In     string        `json:"in"`
 	Bytes  int           `json:"bytes"` // without FCS
 	Steps  []tracedStep  `json:"steps"`
 	Copies []*tracedCopy `json:"copies,omitempty"`
-	open   int           // copies that have not ended, the frame itself included
+	open   int           // number of copies that have not ended, the frame itself included
 }
 
 type tracedCopy struct {
@@ -40,15 +40,15 @@ type tracedCopy struct {
 	Steps []tracedStep `json:"steps"`
 }
 
-// A tracedStep is a place and when the frame is there. What happens on a wire
-// need not happen at a cycle; the chip sees it at the next.
+// A tracedStep is a place with the time when the frame is there. An event on a wire need not happen at a cycle: the
+// chip sees it at the next one.
 type tracedStep struct {
 	Place string `json:"place"`
 	Cycle Cycle  `json:"cycle"`
-	Exact string `json:"exact,omitempty"` // where it is not the cycle: "91+4/5"
+	Exact string `json:"exact,omitempty"` // exact time if it differs from the cycle: "91+4/5"
 }
 
-// NewTrace returns a trace that writes a text table, or lines of JSON.
+// NewTrace returns a trace that writes a text table, or lines of JSON if asJSON is true.
 func NewTrace(c *Chip, w io.Writer, asJSON bool) *Trace {
 	return newTrace(&c.profile, func(id PortID) string { return c.objects.PortName(id) }, w, asJSON)
 }
@@ -63,12 +63,12 @@ func newTrace(p *profile.Profile, name func(PortID) string, w io.Writer, asJSON 
 	return t
 }
 
-// See takes a moment.
+// See adds a moment to the trace.
 func (t *Trace) See(m Moment) {
 	f := t.live[m.Number]
 	if f == nil {
 		if m.What != MomentReceived && m.What != MomentInjected {
-			return // it came before the trace did
+			return // the frame came before the trace began
 		}
 		f = &tracedFrame{Packet: m.Number, ID: m.ID, In: t.portName(m.In), Bytes: m.Len, open: 1}
 		t.live[m.Number] = f
@@ -91,8 +91,7 @@ func (t *Trace) See(m Moment) {
 	}
 }
 
-// Flush writes what is buffered, and the frames that are still in the chip are
-// left out. It returns the first error of writing.
+// Flush writes buffered output. Frames that are still in the chip are left out. It returns the first write error.
 func (t *Trace) Flush() error {
 	if t.err == nil {
 		t.err = t.out.Flush()
@@ -100,7 +99,7 @@ func (t *Trace) Flush() error {
 	return t.err
 }
 
-// copy returns the copy of that number; a new one begins.
+// copy returns the copy with a number. It begins a new one if necessary.
 func (f *tracedFrame) copy(n uint32) *tracedCopy {
 	for _, c := range f.Copies {
 		if c.Copy == n {
@@ -113,7 +112,7 @@ func (f *tracedFrame) copy(n uint32) *tracedCopy {
 	return c
 }
 
-// steps adds what a moment says: places between moments follow from the profile.
+// steps adds the steps of a moment. Places between moments follow from the profile.
 func (t *Trace) steps(s *[]tracedStep, m *Moment) {
 	p := t.prof
 	at := func(place string, c Cycle) { *s = append(*s, tracedStep{Place: place, Cycle: c}) }
@@ -156,8 +155,8 @@ func (t *Trace) steps(s *[]tracedStep, m *Moment) {
 	}
 }
 
-// stages adds the stages of a pipe, the first at cycle c, that are reached by the
-// cycle last, and returns the cycle behind them all.
+// stages adds the stages of a pipe that are reached by the cycle last. The first one is at cycle c. It returns the
+// cycle behind all stages.
 func (t *Trace) stages(s *[]tracedStep, name string, c Cycle, n uint32, last Cycle) Cycle {
 	for i := range n {
 		if c <= last {
@@ -177,7 +176,7 @@ func find(steps []tracedStep, place string) (Cycle, bool) {
 	return 0, false
 }
 
-// wire adds a place that is n bytes after the moment, or before it.
+// wire adds a place that is n bytes after the moment, or before it if n is negative.
 func wire(s *[]tracedStep, place string, m *Moment, n int64) {
 	// In units of 1/Den from the cycle before m.At: n is below 2^18, Num below
 	// 2^36, Den below 2^43.
@@ -217,7 +216,7 @@ func (t *Trace) table(steps []tracedStep) {
 	}
 }
 
-// portName is the port's name as reports have it.
+// portName returns the port's name in the trace.
 func (t *Trace) portName(id PortID) string {
 	if id == CPUPort {
 		return "CPU"

@@ -16,9 +16,8 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// What becomes of a packet that is dropped on the wire, in the pipe or behind
-// it, flooded, punted or injected; docs/internals/timing.md has one that is forwarded, with
-// every place.
+// A packet may be dropped on the wire, in the pipe or behind it, flooded, punted or injected. docs/internals/timing.md
+// has one that is forwarded, with every place.
 func TestTraceEnds(t *testing.T) {
 	lldp := udpFrame(1, 2, 60)
 	copy(lldp, []byte{1, 0x80, 0xc2, 0, 0, 0xe})
@@ -50,7 +49,7 @@ func TestTraceEnds(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := bareRig(t, profile.Small())
 			for _, id := range r.Ports() {
-				if id != 3 { // is down, and has no host interface
+				if id != 3 { // down, and without host interface
 					r.up(id)
 				}
 			}
@@ -107,8 +106,8 @@ func TestTraceFractions(t *testing.T) {
 	}
 }
 
-// Whatever happens to frames, a trace has their places in the order of time, and
-// the timestamp points that the chip's output has.
+// Whatever happens to frames, a trace has their places in the order of time, and the same timestamp points as the
+// chip's output.
 func TestTraceIsInOrder(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")

@@ -17,13 +17,13 @@ func arp(op byte) []byte {
 		make([]byte, 38))
 }
 
-// snap is an 802.3 frame of a Cisco protocol.
+// snap returns an 802.3 frame of a Cisco protocol.
 func snap(last byte, protocol uint16) []byte {
 	return eth([]byte{1, 0, 0xc, 0xcc, 0xcc, last}, host(9), u16(46), []byte{0xaa, 0xaa, 3, 0, 0, 0xc}, u16(protocol),
 		make([]byte, 38))
 }
 
-// l4 is an IP packet to the router at port 0, or to a group, with a payload.
+// l4 returns an IP packet to the router at port 0, or to a group, with a payload.
 func l4(src, dst netip.Addr, ttl, proto byte, payload []byte) []byte {
 	mac := rifMAC(0)
 	dmac := mac[:]
@@ -44,7 +44,7 @@ func l4(src, dst netip.Addr, ttl, proto byte, payload []byte) []byte {
 	return eth(dmac, host(9), p)
 }
 
-// Of two traps for one packet to the switch the higher priority counts.
+// If two traps apply to one packet to the switch, the higher priority counts.
 func TestTrapPriority(t *testing.T) {
 	r := newRouter(t)
 	trap := func(kind, act sai.Enum, priority int) sai.OID {
@@ -63,7 +63,7 @@ func TestTrapPriority(t *testing.T) {
 	}
 }
 
-// The traps of a group that is down are as if they were not there.
+// The traps of a group that is down have no effect.
 func TestTrapGroup(t *testing.T) {
 	r := newRouter(t)
 	group := r.create(sai.ObjectTypeHostifTrapGroup, sai.HostifTrapGroupAttrQueue, sai.Uint(4))

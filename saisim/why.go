@@ -5,7 +5,7 @@ import (
 	"tamtam/saisim/engine"
 )
 
-// MostFlows is how many flows can be watched at once.
+// MostFlows is the maximum number of flows that can be watched at the same time.
 const MostFlows = engine.MostFlows
 
 // Parts of a path that are not kept.
@@ -16,11 +16,11 @@ const (
 	UnkeptEntry   = engine.UnkeptEntry
 )
 
-// FlowOf returns the flow of a frame, of which the first bytes are there, as far as it has one.
+// FlowOf returns the flow of a frame, whose first bytes are in data, and false if it has none.
 func FlowOf(data []byte, length int) (Flow, bool) { return engine.FlowOf(data, length) }
 
-// A WhyView is what a chip has kept, at one instant: [Chip.Why] gives it to a function, during which it holds still. It
-// must not be kept, or the chip called.
+// A WhyView is a chip's record of ended packets at one instant. [Chip.Why] passes it to a function while the chip is
+// locked. The function must not keep it, or call the chip.
 type WhyView struct {
 	Now         Cycle
 	Drops, Ends RingState
@@ -28,13 +28,14 @@ type WhyView struct {
 	chip        *Chip
 }
 
-// WatchFlow has packets of a flow that come from now on kept wherever they end, for some cycles. It returns from which
-// cycle on they are: an earlier one if they are already.
+// WatchFlow keeps packets of a flow that arrive from now on, wherever they end, for a number of cycles. since is the
+// cycle from which on they are kept. It is in the past if they already are. WatchFlow returns an error if [MostFlows]
+// flows are watched.
 func (v *WhyView) WatchFlow(f *Flow, cycles Cycle) (since Cycle, err error) {
 	return v.engine.WatchFlow(f, cycles)
 }
 
-// Dropped returns all that were dropped since the chip was made, and what each port that there is has counted of them.
+// Dropped returns the drops of all reasons since the chip was made, and the counters of each existing port.
 func (v *WhyView) Dropped() (all [drop.NumReasons]uint64, ports map[PortID]PortCounters) {
 	ports = map[PortID]PortCounters{}
 	for _, id := range v.chip.objects.Ports() {
@@ -43,11 +44,11 @@ func (v *WhyView) Dropped() (all [drop.NumReasons]uint64, ports map[PortID]PortC
 	return v.engine.Books().Dropped, ports
 }
 
-// LostIn is how many frames came by the wires of the ports that there are and were lost before the chip had them. The
-// drops of ports count them, and nothing else here does.
+// LostIn returns the number of frames that arrived on the wires of existing ports and were lost before they reached the
+// chip. The drop statistics of ports include them. Nothing else here does.
 func (v *WhyView) LostIn() uint64 { return v.chip.objects.LostIn() }
 
-// Why gives a function what the chip has kept of packets that ended.
+// Why calls a function with the chip's record of ended packets.
 func (c *Chip) Why(look func(*WhyView)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -56,25 +57,27 @@ func (c *Chip) Why(look func(*WhyView)) {
 	look(&v)
 }
 
-// WatchesAll reports whether all packets that come are kept.
+// WatchesAll reports whether all arriving packets are kept.
 func (v *WhyView) WatchesAll() bool { return v.engine.WatchesAll() }
 
-// WatchAll has all packets that come from now on kept wherever they end; false: only those of flows that are watched.
+// WatchAll keeps all packets that arrive from now on, wherever they end. If on is false, only those of watched flows
+// are kept.
 func (c *Chip) WatchAll(on bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.engine.WatchAll(on)
 }
 
-// EachDrop calls a function for drops that are kept behind the first n that ever were, the oldest first, but for none
-// behind the first to, until it returns false; what it is given is valid during the call only. Drops come in the order
-// of time but for some microseconds. It returns how many it had: fewer than to - n if some are forgotten. The chip is
-// held for tens of microseconds at a time, so that some of those that [Chip.Why] counted may be forgotten meanwhile.
+// EachDrop calls a function for the kept drops after the first n, the oldest first, but for none after the first to. It
+// stops when the function returns false. The argument is valid only during the call. Drops come in the order of time,
+// except for deviations of some microseconds. It returns the number of calls, which is less than to - n if some drops
+// have been overwritten. The chip is locked for tens of microseconds at a time, so drops that [Chip.Why] counted may be
+// overwritten in the meantime.
 func (c *Chip) EachDrop(n, to uint64, do func(*Kept) bool) (had uint64) {
 	return each(c, (*engine.Engine).Drops, n, to, do)
 }
 
-// EachEnd is EachDrop for other ends, of packets that were watched.
+// EachEnd does the same as EachDrop for other ends, of packets that were watched.
 func (c *Chip) EachEnd(n, to uint64, do func(*Kept) bool) (had uint64) {
 	return each(c, (*engine.Engine).Ends, n, to, do)
 }

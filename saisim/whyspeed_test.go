@@ -13,7 +13,7 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// keepers are chips with a load, that keep drops or do not.
+// keepers returns two chips with a load, one that keeps drops and one that does not.
 func keepers(t testing.TB, load func(*rig) *load) (keeps, forgets *load) {
 	of := func(forgetful bool) *rig {
 		return newRigOf(t, saisim.Config{Profile: profile.Default(), Start: start, Forgetful: forgetful})
@@ -38,7 +38,7 @@ func keptLoads() []struct {
 	}
 }
 
-// tabledLoad is a load with a program of tables with keys in both pipes, all of which each packet hits.
+// tabledLoad returns a load with a program of tables with keys in both pipes, all of which each packet hits.
 func (r *rig) tabledLoad() *load {
 	l := r.bridgedLoad(0, false)
 	tables := func(first string) (all []pipe.Table) {
@@ -57,7 +57,7 @@ func (r *rig) tabledLoad() *load {
 	return l
 }
 
-// egressRuledLoad is a load that a rule in the egress pipe lets through.
+// egressRuledLoad returns a load whose packets hit a rule in the egress pipe that forwards them.
 func (r *rig) egressRuledLoad() *load {
 	l := r.bridgedLoad(0, false)
 	table := l.acl(sai.ACLStageEgress, sai.ACLTableAttrFieldSrcIP, sai.Bool(true))
@@ -66,7 +66,7 @@ func (r *rig) egressRuledLoad() *load {
 	return l
 }
 
-// droppedLoad is a load of which every packet is dropped by a rule.
+// droppedLoad returns a load in which a rule drops every packet.
 func (r *rig) droppedLoad() *load {
 	l := r.bridgedLoad(0, false)
 	table := l.acl(sai.ACLStageIngress, sai.ACLTableAttrFieldSrcIP, sai.Bool(true))
@@ -75,9 +75,9 @@ func (r *rig) droppedLoad() *load {
 	return l
 }
 
-// What keeping drops costs: the chip beside one that forgets them, in turns of 2,560 packets, each pair in another
-// order, in percent of the time. Of each the fastest tenth of the turns count, so that what else the machine does is
-// left out. Without drops it is what it costs to be ready for them.
+// BenchmarkKeeping measures the cost of keeping drops, in percent of the time, by comparison with a chip that does not
+// keep them. The chips run alternately for 2,560 packets, each pair in another order. Only the fastest tenth of the
+// turns count, to exclude other load on the machine. Without drops it measures the cost of readiness.
 func BenchmarkKeeping(b *testing.B) {
 	for _, tt := range keptLoads() {
 		b.Run(tt.name, func(b *testing.B) {
@@ -106,7 +106,7 @@ func BenchmarkKeeping(b *testing.B) {
 	}
 }
 
-// Drops are kept without an allocation, but for the memory of the ring as it fills.
+// Keeping drops allocates nothing except the memory of the ring as it fills.
 func TestKeepingDoesNotAllocate(t *testing.T) {
 	countsAllocations(t)
 	l := newRig(t, profile.Default()).droppedLoad()

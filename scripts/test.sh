@@ -84,7 +84,6 @@ command -v curl >/dev/null || skip "figures of docs/gnmi.md: curl is not install
 if ! can_compile; then
 	[ $race = no ] || skip "race detector: no C compiler"
 	race=no
-	export CGO_ENABLED=0 # half a compiler (gcc without libc6-dev) would fail the build
 fi
 
 # --- checks
@@ -97,6 +96,9 @@ export GOGC=400
 # is built from here on (by tests, too) is compiled once, and once for the race detector.
 GOFLAGS="$(go env GOFLAGS) -gcflags=all=-dwarf=false -ldflags=-w"
 export GOFLAGS
+
+# Without C, as the released program is made: nothing of it needs a C compiler, but for the race detector.
+export CGO_ENABLED=0
 
 # One package more than there are cores: while the tests of one wait, others compile or compute.
 packages=$(($(nproc) + 1))
@@ -138,38 +140,37 @@ fuzz_targets() {
 # of its tests are under way at a time, beside packages that compute.
 # All of go vet comes with the tests, which need the same packages compiled, and so do the import rules (internal/archtest).
 tests() {
-	go test -p "$packages" -vet=all -count=1 -timeout 10m -parallel 16 ./device/chaos ./saisim/reference \
-		./device ./device/calibration ./lab/experiments ./... 2>&1 |
+	local list only= vetted=0
+	[ $race = no ] || only=$raced_only
+	mapfile -t list < <(go list ./... | grep -vxF "$(printf 'tamtam%s\n' ${only//.\//\/})")
+	# shellcheck disable=SC2086 # a list of words
+	[ -z "$only" ] || go vet $only || vetted=1
+	TAMTAM_RACED=$only go test -p "$packages" -vet=all -count=1 -timeout 10m -parallel 16 ./device/chaos ./saisim/reference \
+		./device ./device/calibration ./lab/experiments "${list[@]}" 2>&1 |
 		tee "$log/tests"
-	return "${PIPESTATUS[0]}"
+	return $((PIPESTATUS[0] || vetted))
 }
 
 # The race detector makes code several times slower, so tests that run long leave some of their
 # rounds out there (-short), and those that one goroutine steps are left out (internal/racetest); the run before leaves
 # out nothing.
 #
-# concurrent lists the packages whose code starts goroutines or guards something against them, and where the code or
-# the tests start some: in others there is nothing for the race detector to find. That tests run side by side does not
-# count, as they share nothing. What measures a switch (lab/bench) and the tree's own tools (internal) start daemons or
-# compilers, whose packages are in the list themselves. What links NATS or Parquet would have these compiled once more, for
-# a minute: `make cluster-test` has the race detector for it. The few goroutines of the shell, of doctor and of
-# techsupport run in the tests of cmd/tamtam, too, and those of a switch as a whole there and in device/chaos.
-concurrent() {
-	local dir starts='(^|[[:space:]])go (func|[A-Za-z_.]+\()|\.Go\('
-	local covered='(lab/bench|internal|fleet/jetstream|fleet/parquet|cmd/tamtam-collectd|cli|device/(doctor|techsupport|devicetest))(/|$)'
-	go list -f '{{.Dir}}' ./... | grep -vE "^$PWD/($covered|device$)" | while read -r dir; do
-		grep -lqE "$starts" "$dir"/*.go &&
-			find "$dir" -maxdepth 1 -name '*.go' -not -name '*_test.go' -print0 |
-			xargs -0 grep -lE "$starts"'|"sync(/|")|chan (struct|[a-zA-Z])' | grep -q . && echo "$dir"
-	done
-}
+# In the packages of these lists goroutines meet; those that take longest come first. Every package that starts goroutines
+# is in a list or linked by the tests of one that is (internal/archtest): for example, device/chaos and cmd/tamtam run all
+# daemons of a switch live. Each package more would cost a link of all that it stands on. What links NATS or Parquet
+# would have these compiled once more, for a minute: `make cluster-test` has the race detector for it.
 #
+# The tests of raced_only leave nothing out but random rounds, so they run once, under the race detector. So do tests of
+# other packages of the lists that say so (racetest.Live).
+raced_again='./device/chaos ./cmd/tamtam ./mgmt ./mgmt/restconf ./sai/redis ./swss ./fleet/join ./lab ./lab/sweep'
+raced_only='./fleet/dial ./fleet/ingest ./device/daemons ./device/sender ./device/wire ./host/cpuport ./mgmt/outputs/dialout'
+
 # A binary with the race detector sleeps for a second when it ends, unless GORACE says otherwise.
-race_tests() { # those that take longest come first here, too
-	local list
-	mapfile -t list < <(concurrent)
-	[ ${#list[@]} -gt 0 ] && env CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 go test -p "$packages" -race -short -vet=off -count=1 -timeout 10m \
-		./device/chaos ./cmd/tamtam ./mgmt "${list[@]}"
+race_tests() {
+	# shellcheck disable=SC2086 # lists of words
+	env CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 go test -p "$packages" -race -short -vet=off -count=1 -timeout 10m \
+		$raced_again $raced_only 2>&1 | tee "$log/raced"
+	return "${PIPESTATUS[0]}"
 }
 
 # The pages' commands wait more than they compute, so they run beside the race detector's tests, which compile and compute.
@@ -197,6 +198,7 @@ check "figures of the pages, the long commands in short form (make figures has t
 say "summary"
 printf '%s\n' "${summary[@]}"
 [ $failed = 0 ] && echo "all passed" || echo "FAILED"
+[ $race = no ] || { say "go test -race -short"; grep -E '^(ok|FAIL|--- FAIL|panic:)' "$log/raced"; }
 say "go test -count=1 ./..."
 grep -E '^(ok|FAIL|--- FAIL|panic:)' "$log/tests"
 exit $failed

@@ -5,9 +5,9 @@
 //   - [Table]: rows as plain hashes (COUNTERS_DB, STATE_DB, writes to CONFIG_DB)
 //   - [ProducerState] and [ConsumerState]: rows handed over through a pending
 //     set, several writes of a row coalescing (APPL_DB)
-//   - [Producer] and [Consumer]: operations queued in order (ASIC_DB,
-//     FLEX_COUNTER_DB); [Queue] and [Inbox] for those who answer requests, or
-//     wait for the answer
+//   - [Queue]: operations queued in order (ASIC_DB, FLEX_COUNTER_DB); [Inbox]
+//     waits for the answer to a request
+//   - [Reading]: rows of any tables, read once
 //   - [Subscriber]: rows watched by keyspace events (CONFIG_DB, STATE_DB)
 //   - [NotificationProducer] and [NotificationConsumer]: fire-and-forget
 //     messages (the ASIC's notifications)

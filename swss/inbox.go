@@ -7,8 +7,7 @@ import (
 )
 
 // An Inbox is the end of a queue at which one goroutine at a time waits for answers to its
-// requests. Unlike a [Consumer] it reports when the connection broke during the wait, because the
-// answer may then be lost.
+// requests. It reports when the connection broke during the wait, because the answer may then be lost.
 type Inbox struct {
 	flag
 	queue *Queue

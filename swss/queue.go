@@ -16,8 +16,7 @@ type Entry struct {
 }
 
 // A Queue is the list of a table's operations (ASIC_DB, GETRESPONSE, FLEX_COUNTER_DB) with the
-// channel that announces them: what [Producer] and [Consumer] have in common, for callers that
-// answer or inspect entries themselves.
+// channel that announces them.
 type Queue struct {
 	db        *DB
 	table     string
@@ -166,28 +165,4 @@ func (q *Queue) Take(ctx context.Context) (int, error) {
 		return nil
 	})
 	return int(n.Val()+2) / 3, q.db.wrap(err, "take", q.table)
-}
-
-// A Producer queues operations on a table in order.
-type Producer struct{ queue *Queue }
-
-// NewProducer returns a producer of the table's queue.
-func NewProducer(db *DB, table string) *Producer { return &Producer{NewQueue(db, table)} }
-
-// Set queues an operation with fields; on the wire op gets the letter S. An
-// empty op is SET.
-func (p *Producer) Set(ctx context.Context, key string, fields []Pair, op string) error {
-	if op == "" {
-		op = OpSet
-	}
-	return p.queue.Push(ctx, Entry{Key: key, Body: EncodeFields(fields), Op: "S" + op})
-}
-
-// Del queues an operation without fields; on the wire op gets the letter D. An
-// empty op is DEL.
-func (p *Producer) Del(ctx context.Context, key, op string) error {
-	if op == "" {
-		op = OpDel
-	}
-	return p.queue.Push(ctx, Entry{Key: key, Body: "{}", Op: "D" + op})
 }

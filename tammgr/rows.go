@@ -73,15 +73,20 @@ type kindOfRow struct {
 	// taken, if a flow group can have only one row of the kind, is the reason that it has another,
 	// %q. The first valid row by name has it.
 	taken string
-	// grouped says that each row has a flow group; those of other kinds may have one.
-	grouped bool
-	// match says that the flow group's rule must exist: its match is part of the row.
-	match bool
+	// group is the requirement of the rows on their flow group.
+	group groupUse
 	// alone says that the row is in force as it is: orchagent has nothing to report about it.
 	alone bool
-	// many says that the flow group may have any number of rules, which the row looks for itself.
-	many bool
 }
+
+// A groupUse is what rows of a kind require of their flow group.
+type groupUse uint8
+
+const (
+	anyRules groupUse = iota // nothing: the row may have a flow group, and looks for its rules itself
+	oneRule                  // each row has a flow group, of one rule, which may come later
+	oneMatch                 // the row may have a flow group, whose one rule must exist: its match is part of the row
+)
 
 // table is the kind's entry in the table of tables.
 func (what *kindOfRow) table() schema.Table {
@@ -123,16 +128,16 @@ var kinds = [kindCount]*kindOfRow{
 	kindSampler: {config: schema.CfgTAMSampler, parse: parser(schema.ParseSampler), alone: true},
 	kindType:    {config: schema.CfgACLTableType, parse: parser(schema.ParseACLTableType)},
 	kindSession: {
-		config: schema.CfgTAMTailStamp, feature: schema.FeatureTailStamping, grouped: true,
+		config: schema.CfgTAMTailStamp, feature: schema.FeatureTailStamping, group: oneRule,
 		parse: of(schema.ParseTailStampSession, func(row schema.TailStampSession) content { return tailStamp{row} }),
 	},
 	kindAltMark: {
-		config: schema.CfgTAMAltMark, feature: schema.FeatureAltMark, grouped: true,
+		config: schema.CfgTAMAltMark, feature: schema.FeatureAltMark, group: oneRule,
 		taken: "is already marked by session %q: one session measures a flow group here",
 		parse: of(schema.ParseAltMarkSession, func(row schema.AltMarkSession) content { return altMark{row} }),
 	},
 	kindTask: {
-		config: schema.CfgTAMFlyMonTask, feature: schema.FeatureFlyMon, match: true,
+		config: schema.CfgTAMFlyMonTask, feature: schema.FeatureFlyMon, group: oneMatch,
 		parse: func(key string, fields swss.FieldValues) (content, error) {
 			t, err := schema.ParseFlyMonTask(key, fields)
 			return task{t, key}, err
@@ -140,17 +145,17 @@ var kinds = [kindCount]*kindOfRow{
 	},
 	kindQuery: {config: schema.CfgTAMFlyMonQuery, parse: parser(schema.ParseFlyMonQuery)},
 	kindRecord: {
-		config: schema.CfgTAMTableRecord, feature: schema.FeatureTableRecord, grouped: true,
+		config: schema.CfgTAMTableRecord, feature: schema.FeatureTableRecord, group: oneRule,
 		taken: "is already recorded by session %q: one session records a flow group here",
 		parse: of(schema.ParseRecordSession, func(row schema.RecordSession) content { return recording{row} }),
 	},
 	kindDrop: {
-		config: schema.CfgTAMSession, feature: schema.FeatureDropMonitor, many: true,
+		config: schema.CfgTAMSession, feature: schema.FeatureDropMonitor,
 		taken: "is already watched by session %q: one session of the drop monitor watches a flow group here",
 		parse: of(schema.ParseDropSession, func(row schema.DropSession) content { return dropSession{row} }),
 	},
 	kindIFA: {
-		config: schema.CfgTAMSession, state: schema.StateTAMIFA, feature: schema.FeatureIFA, many: true,
+		config: schema.CfgTAMSession, state: schema.StateTAMIFA, feature: schema.FeatureIFA,
 		taken: "is already that of session %q: a flow group has one session of IFA",
 		parse: of(schema.ParseIFASession, func(row schema.IFASession) content { return ifaSession{row} }),
 	},
@@ -251,7 +256,7 @@ func (m *Manager) link(k kind, key string, c content, n int) {
 			m.users.remove(to, id{k, key})
 		}
 	}
-	if r.group != "" || kinds[k].grouped {
+	if r.group != "" || kinds[k].group == oneRule {
 		m.ofTAM += n
 	}
 	if kinds[k].taken != "" { // another row may have the flow group now
@@ -343,8 +348,8 @@ func (m *Manager) examine(k kind, key string, r *row) (wrong string, lacks []str
 	if wrong != "" {
 		return wrong, nil
 	}
-	if group != "" && !what.many {
-		lacks = m.lacks(group, what.match)
+	if group != "" && what.group != anyRules {
+		lacks = m.lacks(group, what.group == oneMatch)
 	}
 	if _, ok := m.active[what.feature]; !ok && what.feature != "" {
 		lacks = append(lacks, fmt.Sprintf("feature %s is not active", what.feature))

@@ -9,7 +9,7 @@ import (
 	"tamtam/sai"
 )
 
-// needed are the attributes that the ASIC must be able to create objects with.
+// needed contains the attributes that the ASIC must support at the creation of objects.
 var needed = []sai.AttrID{
 	sai.TAMIntAttrType,
 	sai.TAMIntAttrDeviceID,
@@ -20,11 +20,11 @@ var needed = []sai.AttrID{
 	sai.ACLEntryAttrActionCounter,
 }
 
-// neededActions are the actions that the ingress ACL stage must have.
+// neededActions contains the actions that the ingress ACL stage must support.
 var neededActions = []sai.Enum{sai.ACLActionTypeIntInsert, sai.ACLActionTypeTAMIntObject}
 
-// probe asks the ASIC whether it can do tail-stamping. Not every backend answers every question: a
-// no is decisive, and there must be at least one yes.
+// probe asks the ASIC whether it supports tail-stamping. Not every backend answers every question. A single negative
+// answer is sufficient to reject, and at least one positive answer is necessary.
 func probe(ctx context.Context, api sai.API, sw sai.OID) (reason string, err error) {
 	answers := 0
 	for _, id := range needed {

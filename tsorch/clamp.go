@@ -18,7 +18,8 @@ func (o *Orch) newBinding() *binding {
 	}}
 }
 
-// noClamp says why a session cannot have its clamp on this switch; nil if it wants none or can have it.
+// noClamp returns the reason why a session cannot have its clamp on this switch. It returns nil if the session has no
+// clamp or can have it.
 func (o *Orch) noClamp(s *session) error {
 	if s.Row.ClampMSS == 0 || o.canClamp {
 		return nil
@@ -30,7 +31,7 @@ func (o *Orch) noClamp(s *session) error {
 	}
 }
 
-// clampMSS brings a bound session's clamp to where its row has it. On error nothing has changed.
+// clampMSS updates a bound session's clamp to its row. On error nothing has changed.
 func (o *Orch) clampMSS(ctx context.Context, s *session) error {
 	x := &s.InASIC.clamp
 	if s.Row.ClampMSS == 0 {
@@ -44,8 +45,8 @@ func (o *Orch) clampMSS(ctx context.Context, s *session) error {
 	})
 }
 
-// clampAll makes the clamps of sessions that were bound just now. One that cannot have its clamp leaves; if that fails,
-// too, it is handled again later.
+// clampAll adds the clamps of newly bound sessions. If a session cannot have its clamp, it is unbound. If that also
+// fails, the session is retried later.
 func (o *Orch) clampAll(ctx context.Context, sessions []*session) {
 	for _, s := range sessions {
 		if s.InASIC == nil || s.Row.ClampMSS == 0 {
@@ -64,7 +65,7 @@ func (o *Orch) clampAll(ctx context.Context, sessions []*session) {
 	}
 }
 
-// clampLabel is the chip's name for the counters of a session's clamp.
+// clampLabel returns the chip's name for the counters of a session's clamp.
 func clampLabel(session string) string {
 	if len(session) <= tailstamp.MaxClampLabel {
 		return session

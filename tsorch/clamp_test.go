@@ -103,33 +103,6 @@ func TestClampFollowsItsRow(t *testing.T) {
 	featuretest.Empty(b.Bench, b.ts.Feature)
 }
 
-// Whatever takes a session out of the ASIC takes its clamp along, and it comes back.
-func TestClampWithdrawnAndBack(t *testing.T) {
-	for name, x := range map[string]struct{ del, set func(b *bench) }{
-		"rule":    {func(b *bench) { b.Del(schema.AppACLRule, "TAM:web") }, func(b *bench) { b.rule("web", web...) }},
-		"table":   {func(b *bench) { b.Del(schema.AppACLTable, "TAM") }, func(b *bench) { b.tamTable() }},
-		"feature": {func(b *bench) { b.Del(schema.AppTAMFeature, featureName) }, (*bench).activate},
-		"switch id": {func(b *bench) { b.Del(schema.AppTAMSwitch, schema.TAMGlobalKey) },
-			func(b *bench) { b.Set(schema.AppTAMSwitch, schema.TAMGlobalKey, "op-switch-id", "7") }},
-	} {
-		t.Run(name, func(t *testing.T) {
-			b := clampBench(t)
-			b.clampSession("s1", "web", "2", synsOfWeb)
-			b.Step()
-			before := b.Content()
-			x.del(b)
-			b.Step()
-			if got := b.clampEntries(); len(got) > 0 {
-				t.Errorf("clamps stay: %q", got)
-			}
-			x.set(b)
-			b.Step()
-			b.wantSession("s1", "active")
-			compare(t, "ASIC", b.Content(), before)
-		})
-	}
-}
-
 // Whatever call fails, all before it are undone, the reason is shown, and the next attempt succeeds. No room is a
 // reason to wait.
 func TestEveryFailureWithAClampIsUndone(t *testing.T) {
@@ -227,25 +200,6 @@ func TestClampThatCannotBeUndone(t *testing.T) {
 	if got := b.clampEntries(); len(got) != 1 {
 		t.Errorf("clamps %q", got)
 	}
-}
-
-// A switch without the extension fails sessions that want it, with the reason, and nothing else.
-func TestNoClamps(t *testing.T) {
-	b := newBench(t, saitest.Options{})
-	b.activate()
-	b.tamTable()
-	b.rule("web", web...)
-	b.clampSession("s1", "web", "2", synsOfWeb)
-	b.session("s2", "web")
-	b.Step()
-	b.wantSession("s1",
-		`failed: clamp-mss "2": want none: the switch cannot lower the maximum segment size, since its SAI has no `+
-			`extension tamtam.tailstamp.clamp`)
-	b.wantSession("s2", "active")
-	b.WantStatus(schema.StateTAMFeature, featureName, "ACTIVE")
-	b.session("s1", "web")
-	b.Step()
-	b.wantSession("s1", "active")
 }
 
 // An orchagent that starts again wants of the chip what there is.

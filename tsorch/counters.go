@@ -14,31 +14,31 @@ import (
 	"tamtam/swss/schema"
 )
 
-// ClearChannel is the channel of APPL_DB for requests to clear counters: op is the feature, data a
-// session, or "" for all.
+// ClearChannel is the channel of APPL_DB for requests to clear counters. The op is the feature. The data is a session,
+// or "" for all sessions.
 const ClearChannel = "TAM_CLEAR_COUNTERS"
 
-// Places in a sample, whose numbers are those of the fields of TAM_TAILSTAMPING_COUNTERS, in order.
+// Indices of a sample. The numbers have the same order as the fields of TAM_TAILSTAMPING_COUNTERS.
 const (
-	fromACL    = 0 // packets and bytes of the ACL counter; of the window, if there is one
+	fromACL    = 0 // packets and bytes of the ACL counter, or of the read object if there is one
 	fromWindow = 2
 	fromClamp  = fromWindow + tailstamp.WordMatched // of the session's clamp, in the order of tailstamp.SYNCount
 	sampleSize = fromClamp + int(tailstamp.NumSYNCounts)
 )
 
-// A sample is the counters of a session.
+// A sample contains the counters of a session at one time.
 type sample [sampleSize]uint64
 
-// counters keeps the rows of TAM_TAILSTAMPING_COUNTERS.
+// counters contains the rows of TAM_TAILSTAMPING_COUNTERS.
 type counters struct {
 	acl       *swss.DB // COUNTERS_DB
 	rows      feature.Rows
 	hasWindow bool
-	hasSYNs   bool              // the window of clamps
+	hasSYNs   bool              // the chip has the read object of clamps
 	cleared   map[string]sample // the counters when they were last cleared
 }
 
-// open asks for the window.
+// open checks for the read objects.
 func (c *counters) open(ctx context.Context, cfg Config) error {
 	c.acl = cfg.Redis.DB(swss.CountersDB)
 	c.rows.Table, c.rows.Clears, c.cleared = schema.CountersTailStamp, true, map[string]sample{}
@@ -52,7 +52,7 @@ func (c *counters) open(ctx context.Context, cfg Config) error {
 	return err
 }
 
-// bound returns the names of the sessions that are bound, sorted.
+// bound returns the names of the bound sessions, sorted.
 func (o *Orch) bound() []string {
 	var names []string
 	for name, s := range o.Sessions {
@@ -64,9 +64,8 @@ func (o *Orch) bound() []string {
 	return names
 }
 
-// PollCounters reads the counters of all sessions and writes their rows in COUNTERS_DB. All numbers
-// of a session are of one instant. On silicon without the window there are only the ACL counters,
-// as syncd last wrote them.
+// PollCounters reads the counters of all sessions and writes their rows to COUNTERS_DB. All numbers of a session are
+// from the same instant. On silicon without the read object there are only the ACL counters, as syncd last wrote them.
 func (o *Orch) PollCounters(ctx context.Context) error {
 	names := o.bound()
 	samples, err := o.sample(ctx, names)
@@ -84,7 +83,7 @@ func (o *Orch) write(ctx context.Context, names []string, samples []sample) erro
 	return o.Flush(ctx)
 }
 
-// row formats a sample, relative to when it was cleared; clamps says that the session has a clamp.
+// row formats a sample, relative to the last clear. clamps reports whether the session has a clamp.
 func (c *counters) row(name string, s sample, clamps bool) swss.FieldValues {
 	base := c.cleared[name]
 	row := swss.FieldValues{}
@@ -129,7 +128,7 @@ func (o *Orch) sample(ctx context.Context, names []string) ([]sample, error) {
 	return samples, nil
 }
 
-// sampleSYNs reads what the clamps of sessions have counted, at an instant of its own.
+// sampleSYNs reads the counters of sessions' clamps, at an instant of its own.
 func (o *Orch) sampleSYNs(ctx context.Context, names []string, samples []sample) error {
 	var labels []string
 	for _, name := range names {
@@ -147,7 +146,7 @@ func (o *Orch) sampleSYNs(ctx context.Context, names []string, samples []sample)
 	return nil
 }
 
-// beginSYNs has a new clamp of a session count from zero.
+// beginSYNs lets a session's new clamp count from zero.
 func (c *counters) beginSYNs(name string) {
 	if base, ok := c.cleared[name]; ok {
 		clear(base[fromClamp:])
@@ -155,12 +154,13 @@ func (c *counters) beginSYNs(name string) {
 	}
 }
 
-// counted are the windows of an extension with n words for each label.
+// counted describes the read objects of an extension with n words for each label.
 func counted(object string, n int) feature.Counted {
 	return feature.Counted{Name: object, Labels: tailstamp.AttrLabels, Counters: tailstamp.AttrCounters, Words: n}
 }
 
-// readLabels reads a number of words for each label through windows of an extension, each open only meanwhile.
+// readLabels reads n words for each label through read objects of an extension. Each object exists only during its
+// read.
 func (o *Orch) readLabels(ctx context.Context, object string, labels []string, n int) (map[string][]uint64, error) {
 	distinct := slices.Compact(slices.Sorted(slices.Values(labels)))
 	words := make(map[string][]uint64, len(distinct))
@@ -177,7 +177,7 @@ func (o *Orch) readLabels(ctx context.Context, object string, labels []string, n
 	return words, nil
 }
 
-// readMatched reads ACL counters as syncd wrote them; one not written yet is zero.
+// readMatched reads ACL counters as syncd wrote them. A counter that is not written yet is zero.
 func (c *counters) readMatched(ctx context.Context, oids []sai.OID, samples []sample) error {
 	const batch = 1000
 	fields := []string{sai.ACLCounterAttrPackets.String(), sai.ACLCounterAttrBytes.String()}
@@ -207,7 +207,7 @@ func (c *counters) readMatched(ctx context.Context, oids []sai.OID, samples []sa
 	return nil
 }
 
-// Clear makes the counters of a session count from zero again; "" clears all.
+// Clear restarts the counters of a session from zero; "" clears all.
 func (o *Orch) Clear(ctx context.Context, name string) error {
 	names := o.bound()
 	if name != "" {
@@ -227,7 +227,7 @@ func (o *Orch) Clear(ctx context.Context, name string) error {
 	return o.write(ctx, names, samples)
 }
 
-// clearRequest takes a message of ClearChannel.
+// clearRequest handles a message of ClearChannel.
 func (o *Orch) clearRequest(ctx context.Context, m swss.KeyOpFieldsValues) error {
 	if m.Op != featureName {
 		return nil

@@ -1,6 +1,7 @@
 package tsorch
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -109,6 +110,34 @@ func TestCounters(t *testing.T) {
 	b.Del(schema.AppTAMTailStamp, "s1")
 	b.Step()
 	b.wantCounters("s1", swss.FieldValues{})
+}
+
+// The daemon writes rows again that another client deleted or changed, and deletes those that it made.
+func TestChangedRowsReturn(t *testing.T) {
+	b, _ := newCounterBench(t, saitest.Options{Extensions: []string{tailstamp.ObjectCounters}})
+	b.session("s2", "web")
+	b.Step()
+	if err := b.ts.PollCounters(b.Ctx); err != nil {
+		t.Fatal(err)
+	}
+	want := b.Row(swss.CountersDB, schema.CountersTailStamp, "s1")
+	table := swss.NewTable(b.Redis.DB(swss.CountersDB), schema.CountersTailStamp)
+	err := errors.Join(
+		table.Del(b.Ctx, "s1"), table.Set(b.Ctx, "s2", swss.FieldValues{"STAMPED_PACKETS": "5", "X": "1"}),
+		table.Set(b.Ctx, "s3", swss.FieldValues{"STAMPED_PACKETS": "5"}),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		b.Now = b.Now.Add(time.Second)
+		if err := b.Daemon.Compare(b.Ctx, b.Now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.wantCounters("s1", want)
+	b.wantCounters("s2", want)
+	b.wantCounters("s3", swss.FieldValues{})
 }
 
 // What was read through a window is good, though the window cannot be removed; that is tried

@@ -14,29 +14,28 @@ import (
 
 const featureName = schema.FeatureTailStamping
 
-// Rules is what tail-stamping needs of ACLs; aclorch has it.
+// Rules contains the functions of the ACLs that tail-stamping needs. aclorch implements it.
 type Rules interface {
 	feature.Rules
-	// BindMany makes the feature use rules[i] for users[i], with entries that have the actions.
-	// Repeating it is not an error. One error per rule.
+	// BindMany makes the feature use rules[i] for users[i], with entries that have the actions. It may be called
+	// repeatedly. It returns one error per rule.
 	BindMany(ctx context.Context, feature string, actions []sai.Attr, rules []schema.ACLRuleKey, users []string) []error
-	// Counter returns the counter of the rule's entry for the feature and its
-	// label; false if there is no entry.
+	// Counter returns the counter of the rule's entry for the feature, and its label. It returns false if there is no
+	// entry.
 	Counter(rule schema.ACLRuleKey, feature string) (oid sai.OID, label string, ok bool)
-	// PublicID is the id that a counter has in COUNTERS_DB.
+	// PublicID returns the id of a counter in COUNTERS_DB.
 	PublicID(counter sai.OID) sai.OID
-	// PollInterval is how often ACL counters are read; 0 when they are not.
+	// PollInterval returns the interval between reads of the ACL counters; 0 if they are not read.
 	PollInterval() time.Duration
 }
 
-// Config is what an [Orch] works with.
+// Config contains the configuration of an [Orch].
 type Config struct {
 	feature.Config
 	Rules Rules
 }
 
-// An Orch owns the TAM INT object of tail-stamping and its sessions. All its
-// methods run on the daemon's goroutine.
+// An Orch owns the TAM INT object and the sessions of tail-stamping. All its methods run on the daemon's goroutine.
 type Orch struct {
 	*feature.Feature[schema.TailStampFlow, binding]
 	rules    Rules
@@ -48,18 +47,18 @@ type Orch struct {
 	counters  counters
 }
 
-// A session is a row of TAM_TAILSTAMPING_TABLE; in the ASIC it is one that uses the TAM INT object.
+// A session is a row of TAM_TAILSTAMPING_TABLE. In the ASIC it uses the TAM INT object.
 type session = feature.Session[schema.TailStampFlow, binding]
 
-// tamInt is the object that entries refer to, and how many use it.
+// tamInt is the object that entries refer to, with the number of its users.
 type tamInt struct {
 	oid      sai.OID
 	switchID uint32
 	sessions int
 }
 
-// New asks the ASIC whether it can do tail-stamping, notes the answer for APPL_DB SWITCH_TABLE,
-// and registers the handlers on the daemon, after those of the rules.
+// New asks the ASIC whether it supports tail-stamping, records the answer for APPL_DB SWITCH_TABLE, and registers the
+// handlers at the daemon, after those of the rules.
 func New(ctx context.Context, cfg Config) (*Orch, error) {
 	unsupported, err := probe(ctx, cfg.SAI, cfg.Switch)
 	if err != nil {
@@ -92,7 +91,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	return o, nil
 }
 
-// switchRow takes the switch id in use. A change leads to a new TAM INT object.
+// switchRow handles a row with the switch id in use. A change leads to a new TAM INT object.
 func (o *Orch) switchRow(ctx context.Context, t orch.Task) {
 	if t.Key != schema.TAMGlobalKey {
 		return
@@ -128,7 +127,7 @@ func (o *Orch) Parse(key string, row swss.FieldValues) (schema.TailStampFlow, er
 // Rule implements [feature.Grouped].
 func (o *Orch) Rule(row *schema.TailStampFlow) schema.ACLRuleKey { return row.Rule }
 
-// Wanted returns why a session must not be bound, and nil if it must be.
+// Wanted returns the reason why a session must not be bound, and nil if it must be bound.
 func (o *Orch) Wanted(_ context.Context, s *session) error {
 	if !o.inUse.HasSwitchID {
 		return orch.Wait("switch id", schema.TAMGlobalKey, "the switch has no switch-id")

@@ -10,7 +10,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A binding is what a session has in the ASIC: it uses the TAM INT object, by its rule's entry, and may have a clamp.
+// A binding is the state of a session in the ASIC. The session uses the TAM INT object through its rule's entry, and
+// may have a clamp.
 type binding struct {
 	tamInt *tamInt
 	clamp  feature.Object
@@ -22,10 +23,10 @@ func (o *Orch) entryThere(s *session) bool {
 	return ok
 }
 
-// Lost reports whether all that a session had is gone. A clamp remains to be taken out.
+// Lost reports whether all parts of a session are gone. A remaining clamp must still be removed.
 func (o *Orch) Lost(s *session) bool { return !o.entryThere(s) && !s.InASIC.clamp.There() }
 
-// Stays reports whether a session can stay in the ASIC, and has its clamp follow the row.
+// Stays reports whether a session can remain in the ASIC. It also updates the session's clamp to the row.
 func (o *Orch) Stays(ctx context.Context, s *session) bool {
 	b := s.InASIC
 	if !o.entryThere(s) || s.RowInASIC.Rule != s.Row.Rule || b.tamInt != o.tamInt ||
@@ -40,10 +41,10 @@ func (o *Orch) Stays(ctx context.Context, s *session) bool {
 	return true
 }
 
-// Left counts a session less that uses the TAM INT object.
+// Left decrements the number of sessions that use the TAM INT object.
 func (o *Orch) Left(s *session) { s.InASIC.tamInt.sessions-- }
 
-// Withdraw takes sessions out, the clamp first: it came last.
+// Withdraw removes sessions. It removes the clamp first, because the clamp was added last.
 func (o *Orch) Withdraw(ctx context.Context, sessions []*session) {
 	var out []*session
 	for _, s := range sessions {
@@ -56,8 +57,8 @@ func (o *Orch) Withdraw(ctx context.Context, sessions []*session) {
 	o.Unbind(ctx, out)
 }
 
-// Deploy binds sessions, and makes their clamps. The TAM INT object is removed when no session is bound, also if none
-// could be.
+// Deploy binds sessions and adds their clamps. It removes the TAM INT object if no session is bound, also if all
+// bindings failed.
 func (o *Orch) Deploy(ctx context.Context, wanted []*session) {
 	defer o.dropTAMInt(ctx)
 	wanted = slices.DeleteFunc(wanted, func(s *session) bool { return s.InASIC != nil })
@@ -73,7 +74,7 @@ func (o *Orch) Deploy(ctx context.Context, wanted []*session) {
 	for _, s := range wanted {
 		s.InASIC = o.newBinding()
 		o.tamInt.sessions++
-		if o.counters.rows.Former(s.Name) == nil { // of another rule than before, or it is new
+		if o.counters.rows.Former(s.Name) == nil { // of another rule than before, or new
 			o.counters.rows.Anew(s.Name)
 		}
 	}
@@ -87,7 +88,7 @@ func (o *Orch) Deploy(ctx context.Context, wanted []*session) {
 	o.clampAll(ctx, wanted)
 }
 
-// makeTAMInt creates the object that all sessions share, unless it exists.
+// makeTAMInt creates the object that all sessions share, if it does not exist.
 func (o *Orch) makeTAMInt(ctx context.Context) error {
 	if o.tamInt != nil && o.tamInt.switchID != o.inUse.SwitchID {
 		o.dropTAMInt(ctx)
@@ -112,7 +113,7 @@ func (o *Orch) makeTAMInt(ctx context.Context) error {
 	return nil
 }
 
-// dropTAMInt removes the object when no session is bound.
+// dropTAMInt removes the object if no session is bound.
 func (o *Orch) dropTAMInt(ctx context.Context) {
 	if o.tamInt == nil || o.tamInt.sessions > 0 {
 		return
@@ -124,7 +125,7 @@ func (o *Orch) dropTAMInt(ctx context.Context) {
 	o.tamInt = nil
 }
 
-// Settled ends the counters of a session that is not bound any more.
+// Settled deletes the counters of a session that is no longer bound.
 func (o *Orch) Settled(s *session) {
 	if s.InASIC == nil {
 		o.counters.rows.Drop(s.Name)

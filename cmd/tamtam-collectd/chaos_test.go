@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"tamtam/collector/result"
+	"tamtam/fleet/jetstream"
 	"tamtam/fleet/parquet"
 	"tamtam/fleet/synthetic"
 	"tamtam/internal/randtest"
@@ -84,7 +85,7 @@ func newChaos(t *testing.T, seed uint64, length time.Duration) *chaos {
 	var urls []string
 	for range c.nodes {
 		for _, list := range []*[]string{&c.listen, &c.cluster} {
-			address, err := freeAddress()
+			address, err := jetstream.FreeAddress()
 			if err != nil {
 				t.Fatal(err)
 			}

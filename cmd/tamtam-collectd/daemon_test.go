@@ -14,6 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
+	"tamtam/fleet/jetstream"
 	"tamtam/internal/command"
 )
 
@@ -40,7 +41,7 @@ func get(t *testing.T, url string) string {
 // when it is told to.
 func TestDaemon(t *testing.T) {
 	dir := t.TempDir()
-	address, err := freeAddress()
+	address, err := jetstream.FreeAddress()
 	if err != nil {
 		t.Fatal(err)
 	}

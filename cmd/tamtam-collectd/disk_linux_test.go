@@ -1,10 +1,7 @@
 package main
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -12,61 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/collector/result"
-	"tamtam/fleet/parquet"
 	"tamtam/internal/disktest"
 	"tamtam/internal/randtest"
 )
-
-// That results wait for the store is told once, however many partitions wait and how often each tries; so is that none
-// does any more. The page says it meanwhile, with the reason.
-func TestStoreAway(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "store")
-	files, err := parquet.Open(parquet.Options{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var told bytes.Buffer
-	s := newCountedStore(files, dir, slog.New(slog.NewTextHandler(&told, nil)))
-	put := func(partition string, first uint64) error {
-		_, err := s.Put(t.Context(), &result.Batch{Partition: partition, First: first,
-			Position: result.Position{Last: first, Low: first + 1}, Journeys: make([]result.Journey, 1)})
-		return err
-	}
-	if err := errors.Join(put("p-0", 1), put("p-1", 1)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(dir, dir+".away"); err != nil {
-		t.Fatal(err)
-	}
-	for range 3 {
-		for _, partition := range []string{"p-0", "p-1"} {
-			if err := put(partition, 2); !errors.Is(err, result.ErrAway) {
-				t.Errorf("%s: %v, want %q", partition, err, result.ErrAway)
-			}
-		}
-	}
-	if n := strings.Count(told.String(), "\n"); n != 1 || !strings.Contains(told.String(), dir) {
-		t.Errorf("told %q: want one line, with %s", told.String(), dir)
-	}
-	if why := s.troubles(); len(why) != 1 || !strings.Contains(why[0], "rows of 2 partitions are not in the store yet") ||
-		!strings.Contains(why[0], dir) {
-		t.Errorf("the page says %q", why)
-	}
-	if err := os.Rename(dir+".away", dir); err != nil {
-		t.Fatal(err)
-	}
-	if err := put("p-0", 2); err != nil || len(s.troubles()) != 1 {
-		t.Errorf("%v, %q: want that one partition waits still", err, s.troubles())
-	}
-	if err := put("p-1", 2); err != nil || s.troubles() != nil || s.failures != 6 || s.rows["journeys"] != 4 {
-		t.Errorf("%v, %q, %v failures, rows %v: want no trouble, 6 failures and 4 rows", err, s.troubles(), s.failures,
-			s.rows)
-	}
-	if !strings.Contains(told.String(), "results wait no longer") || strings.Count(told.String(), "\n") != 2 {
-		t.Errorf("told %q: want one line more, that it is over", told.String())
-	}
-}
 
 // A disk is one for a test, which may have no room for a while.
 type disk struct {

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -11,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tamtam/device"
+	"tamtam/fleet/collectd"
 	"tamtam/mgmt"
 	"tamtam/mgmt/auth"
 	"tamtam/mgmt/web/door"
@@ -50,7 +49,7 @@ func (f *httpFlags) config() door.Config {
 func (f *httpFlags) checkHTTP(serves bool) error {
 	if f.http == "none" {
 		if serves {
-			return usagef("--http none: role %s wants HOST:PORT", roleServe)
+			return usagef("--http none: role %s wants HOST:PORT", collectd.RoleServe)
 		}
 		return nil
 	}
@@ -67,18 +66,4 @@ func (f *httpFlags) checkHTTP(serves bool) error {
 		return usagef("--http %s: %w", f.http, err)
 	}
 	return nil
-}
-
-// entrance listens where the page and the metrics are; nil if nowhere.
-func (f *httpFlags) entrance(logger *slog.Logger) (*door.Door, error) {
-	if f.http == "none" {
-		return nil, nil
-	}
-	cfg := f.config()
-	cfg.Mgmt.Logger = logger
-	d, err := door.Listen(cfg)
-	if err != nil {
-		return nil, fmt.Errorf("--http: %w", err)
-	}
-	return d, nil
 }

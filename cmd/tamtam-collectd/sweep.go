@@ -135,9 +135,6 @@ func post(ctx context.Context, s *sweep.File, b *sweep.Board, o sweep.Options, o
 	for _, by := range slices.Sorted(maps.Keys(posted.Workers)) {
 		fmt.Fprintf(errOut, "%d results are of worker %s\n", posted.Workers[by], by)
 	}
-	if posted.Again > 0 {
-		fmt.Fprintf(errOut, "%d results came once more, and were the same\n", posted.Again)
-	}
 	if err != nil && len(all) == 0 {
 		return err
 	}

@@ -69,7 +69,7 @@ func writeSweep(t *testing.T, first uint64, count, microseconds int) string {
 
 // A sweep goes through the log to a worker and comes back; the next time all is there.
 func TestSweep(t *testing.T) {
-	address, err := freeAddress()
+	address, err := jetstream.FreeAddress()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ type sweepChaos struct {
 }
 
 func newSweepChaos(t *testing.T, dir string, seed uint64) *sweepChaos {
-	address, err := freeAddress()
+	address, err := jetstream.FreeAddress()
 	if err != nil {
 		t.Fatal(err)
 	}

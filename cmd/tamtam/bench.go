@@ -1,18 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"runtime"
-	"runtime/pprof"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,20 +15,6 @@ import (
 	"tamtam/lab/bench/live"
 	benchnorth "tamtam/lab/bench/northbound"
 )
-
-// A benchReport is what bench --format json prints.
-type benchReport struct {
-	Bench   string         `json:"bench"`
-	Machine benchMachine   `json:"machine"`
-	Results []bench.Result `json:"results"`
-}
-
-type benchMachine struct {
-	CPU   string `json:"cpu"`
-	Cores int    `json:"cores"`
-	Go    string `json:"go"`
-	OS    string `json:"os"`
-}
 
 // benches are the benchmarks: names, what they measure, and how.
 var benches = []struct {
@@ -90,15 +70,18 @@ func newBench() *cobra.Command {
 			if i < 0 {
 				return usagef("bench %q: want %s or %s", name, strings.Join(names[:len(names)-1], ", "), names[len(names)-1])
 			}
-			r := benchReport{Bench: name, Machine: machine()}
-			err = profiled(profile, func() (err error) {
+			r := bench.Report{Bench: name, Machine: bench.ThisMachine()}
+			err = bench.Profiled(profile, func() (err error) {
 				r.Results, err = benches[i].run(cmd.Context(), o)
 				return err
 			})
 			if err != nil {
 				return err
 			}
-			return r.write(cmd.OutOrStdout(), asJSON)
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), r)
+			}
+			return r.WriteText(cmd.OutOrStdout())
 		},
 	}
 	c.Flags().StringVar(&format, "format", "text", "text or json")
@@ -113,24 +96,6 @@ func newBench() *cobra.Command {
 	c.Flags().StringVar(&profile, "profile", "", "file that says where the processor time went, for go tool pprof and "+
 		"go build -pgo; in asic's, samples have the label load")
 	return c
-}
-
-// profiled writes a profile of what it calls to a file, if there is one.
-func profiled(file string, f func() error) error {
-	if file == "" {
-		return f()
-	}
-	out, err := os.Create(file)
-	if err != nil {
-		return err
-	}
-	defer out.Close()
-	if err := pprof.StartCPUProfile(out); err != nil {
-		return err
-	}
-	err = f()
-	pprof.StopCPUProfile()
-	return errors.Join(err, out.Close())
 }
 
 // benchGNMI measures this binary as mgmtd, and as the shell.
@@ -181,44 +146,3 @@ const liveConfig = `{
 		"Vlan10|Ethernet4": {"tagging_mode": "untagged"}
 	}
 }`
-
-// write prints the report.
-func (r benchReport) write(out io.Writer, asJSON bool) error {
-	if asJSON {
-		return printJSON(out, r)
-	}
-	w := tabwriter.NewWriter(out, 2, 8, 2, ' ', 0)
-	fmt.Fprintf(w, "%s, %d cores, %s\n", r.Machine.CPU, r.Machine.Cores, r.Machine.Go)
-	for _, x := range r.Results {
-		fmt.Fprintf(w, "%s\t%.3f %s", x.Name, x.Value, x.Unit)
-		if x.Aim != 0 {
-			fmt.Fprintf(w, "\taim %g", x.Aim)
-		}
-		if x.Doubt != "" {
-			fmt.Fprintf(w, "\t%s", x.Doubt)
-		}
-		if x.Source != "" {
-			fmt.Fprintf(w, "\t%s", x.Source)
-		}
-		fmt.Fprintln(w)
-	}
-	return w.Flush()
-}
-
-func machine() benchMachine {
-	m := benchMachine{
-		CPU: "unknown CPU", Cores: runtime.NumCPU(), Go: runtime.Version(), OS: runtime.GOOS + "/" + runtime.GOARCH,
-	}
-	f, err := os.Open("/proc/cpuinfo")
-	if err != nil {
-		return m
-	}
-	defer f.Close()
-	for sc := bufio.NewScanner(f); sc.Scan(); {
-		if k, v, ok := strings.Cut(sc.Text(), ":"); ok && strings.TrimSpace(k) == "model name" {
-			m.CPU = strings.TrimSpace(v)
-			break
-		}
-	}
-	return m
-}

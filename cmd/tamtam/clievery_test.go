@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tamtam/internal/command"
+	"tamtam/internal/racetest"
 )
 
 // What cannot be repeated is refused.
@@ -38,6 +39,7 @@ func (r *rounds) Write(p []byte) (int, error) {
 
 // The commands of -c are run in turn, until it is interrupted, which is no error; a command that fails ends it.
 func TestCLIEvery(t *testing.T) {
+	racetest.Live(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	out := &rounds{word: "Change the configuration", want: 3, end: cancel} // the help of exec mode has it once

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -20,10 +17,9 @@ import (
 	"tamtam/collector/topology"
 	"tamtam/device"
 	"tamtam/fleet/dial"
-	"tamtam/internal/grace"
+	"tamtam/internal/command"
 	"tamtam/mgmt"
-	"tamtam/swss"
-	"tamtam/swss/schema"
+	"tamtam/mgmt/results"
 )
 
 const collectHelp = `Subscribe to the alternate marking of switches by gNMI, join their reports along
@@ -159,9 +155,9 @@ func (c *collect) run(cmd *cobra.Command) error {
 	if c.paths != "" && !c.network.none() {
 		return usagef("--paths %s: it has the graphs, and so do --topology and --target: want either", c.paths)
 	}
-	write, err := resultWriter(cmd.OutOrStdout(), c.format)
+	write, err := marks.Writer(cmd.OutOrStdout(), c.format)
 	if err != nil {
-		return err
+		return command.Usage(err)
 	}
 	paths, network, err := c.measured(cmd)
 	if err != nil {
@@ -178,22 +174,32 @@ func (c *collect) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	defer rows.close()
+	defer rows.Close()
 	if err := c.ipfix.dial(cmd); err != nil {
 		return err
 	}
 	defer c.ipfix.close()
-	give := func(results []marks.Result) error {
+	give := func(list []marks.Result) error {
 		select {
 		case err := <-served:
 			return errors.Join(err, errors.New("the gNMI server has ended"))
 		default:
 		}
-		err := errors.Join(write(results), rows.write(ctx, results), c.ipfix.results(results))
-		drill(results) // so that an alarm comes behind its results
+		err := errors.Join(write(list), rows.Write(ctx, list), c.ipfix.results(list))
+		drill(list) // so that an alarm comes behind its results
 		return err
 	}
-	tell := teller(cmd.ErrOrStderr())
+	last := map[string]string{}
+	tell := func(e dial.Event) { // each state once
+		what := e.Target
+		if e.Session != "" {
+			what += ", session " + e.Session
+		}
+		if news, _ := e.News(); last[what] != news {
+			last[what] = news
+			fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: %s: %s\n", what, news)
+		}
+	}
 	for {
 		err := c.join(ctx, cmd, paths, network, tell, give)
 		if err != nil || ctx.Err() != nil {
@@ -253,16 +259,8 @@ func (c *collect) measured(cmd *cobra.Command) (dial.File, *topology.Topology, e
 		f, t, _, err := c.network.graphs(cmd)
 		return f, t, err
 	}
-	file, err := os.Open(c.paths)
-	if err != nil {
-		return dial.File{}, nil, err
-	}
-	paths, err := dial.ReadFile(bufio.NewReader(file))
-	file.Close()
-	if err != nil {
-		return dial.File{}, nil, fmt.Errorf("%s: %w", c.paths, err)
-	}
-	return paths, nil, nil
+	paths, err := readFile(c.paths, dial.ReadFile)
+	return paths, nil, err
 }
 
 // drill says where graphs lost packets, if that is asked for.
@@ -299,7 +297,7 @@ func (c *collect) drill(f dial.File, w io.Writer) (func([]marks.Result), error) 
 }
 
 // serve opens the database of results and its gNMI server, if asked for.
-func (c *collect) serve(ctx context.Context, cmd *cobra.Command, served chan<- error) (*resultRows, error) {
+func (c *collect) serve(ctx context.Context, cmd *cobra.Command, served chan<- error) (*results.Rows, error) {
 	if c.redis.addr == "" && c.redis.database == "" {
 		if c.north.gnmi == "" {
 			return nil, nil
@@ -310,7 +308,7 @@ func (c *collect) serve(ctx context.Context, cmd *cobra.Command, served chan<- e
 	if err != nil {
 		return nil, err
 	}
-	rows := &resultRows{redis: r, last: map[string]uint64{}}
+	rows := results.New(r)
 	if c.north.gnmi == "" {
 		return rows, nil
 	}
@@ -326,173 +324,4 @@ func (c *collect) serve(ctx context.Context, cmd *cobra.Command, served chan<- e
 	fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: results are served by gNMI at %s\n", server.Addr())
 	go func() { served <- server.Serve(ctx) }()
 	return rows, nil
-}
-
-// teller reports the state of connections on standard error, each state once.
-func teller(w io.Writer) func(dial.Event) {
-	last := map[string]string{}
-	return func(e dial.Event) {
-		what := e.Target
-		if e.Session != "" {
-			what += ", session " + e.Session
-		}
-		news := ""
-		switch {
-		case e.Kind == dial.Synced:
-			news = "connected"
-		case e.Kind == dial.Lost:
-			news = fmt.Sprintf("no connection: %v", e.Err)
-		case e.Kind == dial.Notice:
-			news = e.Notice
-		case e.Kind == dial.Bad:
-			news = e.Err.Error()
-		case e.Settings.Role == 0:
-			news = "is not configured"
-		default:
-			news = fmt.Sprintf("%s, %s, every %s", e.Settings.Role, e.Settings.Method, e.Settings.Interval)
-		}
-		if last[what] != news {
-			last[what] = news
-			fmt.Fprintf(w, "tamtam: %s: %s\n", what, news)
-		}
-	}
-}
-
-// resultWriter prints results in a format.
-func resultWriter(w io.Writer, format string) (func([]marks.Result) error, error) {
-	switch format {
-	case "text":
-		return func(results []marks.Result) error {
-			for _, r := range results {
-				if _, err := fmt.Fprintln(w, resultText(r)); err != nil {
-					return err
-				}
-			}
-			return nil
-		}, nil
-	case "json":
-		enc := json.NewEncoder(w)
-		return func(results []marks.Result) error {
-			for _, r := range results {
-				if err := enc.Encode(r); err != nil {
-					return err
-				}
-			}
-			return nil
-		}, nil
-	case "csv":
-		c := marks.NewCSV(w)
-		return func(results []marks.Result) error { return c.Write(results...) }, nil
-	}
-	return nil, usagef("--format %q: want text, json or csv", format)
-}
-
-// resultText is a result in a line.
-func resultText(r marks.Result) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s %s>%s period %d %s",
-		r.Start.Std().Format("15:04:05.000"), r.Path, r.From, r.To, r.Period, r.Status)
-	if r.Counted {
-		fmt.Fprintf(&b, " sent %d received %d", r.Sent, r.Received)
-	}
-	if r.LossValid {
-		fmt.Fprintf(&b, " lost %d", r.Lost)
-	}
-	if r.DelayValid {
-		fmt.Fprintf(&b, " delay %v", r.Delay)
-	}
-	if r.JitterValid {
-		fmt.Fprintf(&b, " jitter %v", r.Jitter)
-	}
-	if r.Mean.Valid {
-		fmt.Fprintf(&b, " mean delay %v", r.Mean.Delay)
-	} else if r.Mean.Asked {
-		fmt.Fprintf(&b, " mean delay unknown (%s)", r.Mean.Unknown)
-	}
-	if r.Revised {
-		b.WriteString(" revised")
-	}
-	if len(r.Reasons) > 0 {
-		b.WriteString(": " + strings.Join(r.Reasons, "; "))
-	}
-	return b.String()
-}
-
-// resultRows keeps the last result of each segment in COUNTERS_DB. A nil one keeps nothing.
-type resultRows struct {
-	redis *swss.Redis
-	last  map[string]uint64 // the period that a row has
-}
-
-// write replaces whole rows at once, without what is not known. A revised result does not replace
-// one for a later period.
-func (w *resultRows) write(ctx context.Context, results []marks.Result) error {
-	if w == nil {
-		return nil
-	}
-	latest := map[string]schema.AltMarkResult{}
-	for _, r := range results {
-		row := resultRow(r)
-		if !r.Revised || w.last[row.Key()] <= r.Period {
-			latest[row.Key()], w.last[row.Key()] = row, r.Period
-		}
-	}
-	db := w.redis.DB(swss.CountersDB)
-	pipe := db.Client().TxPipeline()
-	for key, row := range latest {
-		name := schema.CountersAltMarkPath + db.Separator() + key
-		pipe.Del(ctx, name)
-		pipe.HSet(ctx, name, row.Fields())
-	}
-	whole, done := grace.After(ctx, time.Second) // the last results come when ctx has ended
-	defer done()
-	if _, err := pipe.Exec(whole); err != nil {
-		return fmt.Errorf("results to %s of COUNTERS_DB: %w", schema.CountersAltMarkPath, err)
-	}
-	return nil
-}
-
-func (w *resultRows) close() {
-	if w != nil {
-		_ = w.redis.Close()
-	}
-}
-
-// maxRowReasons is how many reasons a row has: a wide graph may have several of each of its switches.
-const maxRowReasons = 32
-
-func rowReasons(all []string) string {
-	if n := len(all) - maxRowReasons; n > 0 {
-		return fmt.Sprintf("%s; and %d more", strings.Join(all[:maxRowReasons], "; "), n)
-	}
-	return strings.Join(all, "; ")
-}
-
-func resultRow(r marks.Result) schema.AltMarkResult {
-	row := schema.AltMarkResult{
-		Path: r.Path, From: r.From, To: r.To, Period: r.Period, Start: r.Start, Status: r.Status.String(),
-		Reasons: rowReasons(r.Reasons), Revised: r.Revised}
-	row.Delays = uint64(r.Window.Count)
-	if r.Counted {
-		row.Sent, row.Received, row.SentBytes, row.ReceivedBytes = &r.Sent, &r.Received, &r.SentBytes, &r.ReceivedBytes
-	}
-	if r.LossValid {
-		row.Lost = &r.Lost
-	}
-	known := func(d time.Duration, valid bool) *time.Duration {
-		if !valid {
-			return nil
-		}
-		return &d
-	}
-	row.Delay, row.RawDelay = known(r.Delay, r.DelayValid), known(r.RawDelay, r.RawDelayValid)
-	row.Jitter = known(r.Jitter, r.JitterValid)
-	row.BlockDelay, row.BlockUnknown = known(r.Mean.Delay, r.Mean.Valid), r.Mean.Unknown
-	if r.Mean.Valid && r.Mean.RawValid {
-		row.DelaySum = &r.Mean.Sum
-	}
-	some := r.Window.Count > 0
-	row.MinDelay, row.MeanDelay = known(r.Window.Min, some), known(r.Window.Mean, some)
-	row.MaxDelay = known(r.Window.Max, some)
-	return row
 }

@@ -2,24 +2,12 @@ package main
 
 import (
 	_ "embed"
-	"errors"
-	"fmt"
-	"io"
 	"os"
-	"path/filepath"
-	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
-	"tamtam/collector"
-	"tamtam/device"
 	"tamtam/lab"
-	"tamtam/lab/experiments"
-	"tamtam/lab/study/marking"
-	"tamtam/saisim/profile"
-	"tamtam/swss/schema"
-	"tamtam/tam/record"
+	"tamtam/lab/demo"
 )
 
 // The demo's switch, and what two hosts really sent each other across a cable
@@ -57,146 +45,11 @@ With --http a leaf-spine with every feature is run instead, and shown in a brows
 				}
 				out = dir
 			}
-			return demo(cmd, out)
+			return demo.Run(cmd.Context(), cmd.OutOrStdout(), demo.Demo{
+				Config: demoConfig, Client: demoClient, Server: demoServer, Dir: out, Log: logger(cmd)})
 		},
 	}
 	c.Flags().StringVar(&out, "out", "", "directory for the captures (default: a new temporary one)")
 	door.flags(c, "http", "")
 	return c
-}
-
-func demo(cmd *cobra.Command, out string) error {
-	w := cmd.OutOrStdout()
-	client, server := filepath.Join(out, "client.pcap"), filepath.Join(out, "server.pcap")
-	err := errors.Join(os.MkdirAll(out, 0o755),
-		os.WriteFile(client, demoClient, 0o644), os.WriteFile(server, demoServer, 0o644))
-	if err != nil {
-		return err
-	}
-	leaf, err := device.ParseConfigDB(demoConfig)
-	if err != nil {
-		return err
-	}
-	other := strings.ReplaceAll(string(demoConfig), "02:00:00:00:07:e4", "02:00:00:00:07:e5")
-	spine, err := device.ParseConfigDB([]byte(other))
-	if err != nil {
-		return err
-	}
-	spine[schema.CfgDeviceMetadata]["localhost"]["hostname"] = "spine1"
-
-	fmt.Fprintf(w, "Two hosts talk through two switches: client -> leaf1 -> spine1 -> server.\n\n")
-	writeConfig(w, leaf)
-	hops := []struct {
-		name   string
-		config device.ConfigDB
-		in     []device.Input
-	}{
-		{"leaf1", leaf, []device.Input{{Port: "Ethernet0", Path: client}, {Port: "Ethernet4", Path: server}}},
-		{"spine1", spine, []device.Input{{Port: "Ethernet0", Path: filepath.Join(out, "leaf1", "Ethernet4.pcap")}}},
-	}
-	for _, hop := range hops {
-		dir := filepath.Join(out, hop.name)
-		r := device.Replay{Inputs: hop.in, Out: dir}
-		r.Config, r.Profile, r.Log, r.Oracle = hop.config, profile.Default(), logger(cmd), 1<<16
-		report, err := r.Run(cmd.Context())
-		if err != nil {
-			return fmt.Errorf("%s: %w", hop.name, err)
-		}
-		fmt.Fprintf(w, "\n== What %s did (switch id %s)\n\n", hop.name, report.SwitchID)
-		if err := report.WriteText(w); err != nil {
-			return err
-		}
-	}
-	last := filepath.Join(out, "spine1", "Ethernet4.pcap")
-	fmt.Fprintf(w, "\n== Latency per flow and hop, decoded from the stamps that reached the server\n\n")
-	if err := collector.DecodeTailStamp(cmd.Context(), w, last, collector.DecodeOptions{}); err != nil {
-		return err
-	}
-	fmt.Fprintf(w, "\nThe stamped frames are in %s; look at them with\n"+
-		"  go run ./cmd/tamtam decode tailstamp --packets %s\n", last, last)
-	if err := demoRecords(cmd, filepath.Join(out, "leaf1")); err != nil {
-		return err
-	}
-	return demoAltMark(cmd, filepath.Join(out, "link"))
-}
-
-// demoAltMark measures a link by alternate marking, in the lab, and draws what it measured.
-func demoAltMark(cmd *cobra.Command, out string) error {
-	const name = "ampm-link"
-	w := cmd.OutOrStdout()
-	t, err := experiments.Open(name, nil)
-	if err != nil {
-		return err
-	}
-	r, err := lab.Run(cmd.Context(), t, lab.Options{})
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(os.MkdirAll(out, 0o755), r.Write(out)); err != nil {
-		return err
-	}
-	fmt.Fprintf(w, "\n== Loss and delay of the link between two switches, from one bit of each packet "+
-		"(muxed alternate marking)\n\n")
-	tw := tabwriter.NewWriter(w, 2, 8, 2, ' ', 0)
-	fmt.Fprintln(tw, "Period\tSent\tReceived\tLost\tTruly lost\tDelay\tStatus")
-	report := r.Reports["altmark"].(marking.Report) // as the experiment asks for
-	for _, p := range report["web"].Segments[0].Periods {
-		fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%d\t%s\t%s %s\n",
-			p.Period, known(p.Sent), known(p.Received), known(p.Lost), p.TrueLost, known(p.Delay),
-			p.Status, strings.Join(p.Reasons, "; "))
-	}
-	if err := tw.Flush(); err != nil {
-		return err
-	}
-	fmt.Fprintf(w, "\nThe plot is %s; it is an experiment of the lab: go run ./cmd/tamtam lab run %s\n",
-		filepath.Join(out, "altmark-web-leaf1-spine1.png"), name)
-	if !r.Passed() {
-		return fmt.Errorf("lab %s: not all checks passed", name)
-	}
-	return nil
-}
-
-// known shows a number that may not have been measured.
-func known[T any](v *T) string {
-	if v == nil {
-		return "-"
-	}
-	return fmt.Sprint(*v)
-}
-
-// writeConfig shows the part of the configuration that the demo is about, as in CONFIG_DB.
-func writeConfig(w io.Writer, c device.ConfigDB) {
-	fmt.Fprintln(w, "== What is configured (the same on both, in CONFIG_DB)")
-	fmt.Fprintln(w)
-	for _, table := range []string{
-		schema.CfgTAMFeature, schema.CfgTAMFlowGroup, schema.CfgACLRule, schema.CfgTAMTailStamp, schema.CfgTAMFlyMonTask,
-		schema.CfgTAMCollector, schema.CfgTAMTableRecord,
-	} {
-		for _, key := range device.SortedKeys(c[table]) {
-			fmt.Fprintf(w, "%s|%s", table, key)
-			for _, f := range device.SortedKeys(c[table][key]) {
-				fmt.Fprintf(w, "  %s=%s", f, c[table][key][f])
-			}
-			fmt.Fprintln(w)
-		}
-	}
-}
-
-// demoRecords decodes what a switch of the demo has sent to its collector.
-func demoRecords(cmd *cobra.Command, dir string) error {
-	w := cmd.OutOrStdout()
-	file, planFile := filepath.Join(dir, "Ethernet8.pcap"), filepath.Join(dir, "record-paths.plan.json")
-	plan, err := collector.ReadPlan(planFile)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(w, "\n== Which way every packet of the client took through leaf1's tables, "+
-		"from the records that its collector got\n\n")
-	options := collector.RecordOptions{Plans: []*record.Plan{plan}}
-	if err := collector.DecodeRecords(cmd.Context(), w, file, options); err != nil {
-		return err
-	}
-	fmt.Fprintf(w, "\nThe records are in %s; look at them with\n  go run ./cmd/tamtam decode record %s --plan %s\n",
-		file, file, planFile)
-	return nil
 }

@@ -8,10 +8,12 @@ import (
 
 	"tamtam/device/doctor"
 	"tamtam/internal/command"
+	"tamtam/internal/racetest"
 )
 
 // The exit code says whether something failed; what cannot be looked at is not ok.
 func TestDoctor(t *testing.T) {
+	racetest.Live(t)
 	var out, errs bytes.Buffer
 	args := []string{"doctor", "--json", "--redis", "127.0.0.1:1", "--gnmi", "127.0.0.1:1", "--data", t.TempDir()}
 	if code := run(t.Context(), args, nil, &out, &errs); code != command.ExitFailed ||

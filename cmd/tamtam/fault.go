@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -231,7 +229,13 @@ func newFaultList(t *faultTarget) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if err := writeFaults(cmd.OutOrStdout(), told, takers, asJSON); err != nil {
+				list := fault.List{Takers: takers, Faults: told}
+				if asJSON {
+					err = printJSON(cmd.OutOrStdout(), list.JSON())
+				} else {
+					err = list.WriteText(cmd.OutOrStdout())
+				}
+				if err != nil {
 					return err
 				}
 				for _, err := range unread {
@@ -243,56 +247,4 @@ func newFaultList(t *faultTarget) *cobra.Command {
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print them as JSON")
 	return c
-}
-
-// A faultLine is a fault as JSON.
-type faultLine struct {
-	Daemon string            `json:"daemon"`
-	ID     string            `json:"id"`
-	Fault  string            `json:"fault"`
-	Fields map[string]string `json:"fields"`
-	From   time.Time         `json:"from"`
-	Until  time.Time         `json:"until"`
-	Hits   int               `json:"hits"`
-	Over   string            `json:"over,omitempty"`
-}
-
-func writeFaults(w io.Writer, told []fault.Injected, takers []string, asJSON bool) error {
-	if asJSON {
-		all := struct {
-			Takers []string    `json:"takers"`
-			Faults []faultLine `json:"faults"`
-		}{append([]string{}, takers...), []faultLine{}}
-		for _, n := range told {
-			all.Faults = append(all.Faults, faultLine{
-				n.At, n.ID, n.Fault.String(), n.Row(), n.From.UTC(), n.Until.UTC(), n.Hits, n.Over,
-			})
-		}
-		return printJSON(w, all)
-	}
-	if len(told) == 0 {
-		_, err := fmt.Fprintf(w, "no faults; they are taken by: %s\n", orNobody(takers))
-		return err
-	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "Daemon\tID\tUntil\tMet\tFault")
-	for _, n := range told {
-		until := n.Until.UTC().Format(time.RFC3339)
-		if n.Over != "" {
-			until = "over: " + n.Over
-		}
-		met := "-" // it meets no single calls or messages
-		if n.Counts() {
-			met = fmt.Sprint(n.Hits)
-		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", n.At, n.ID, until, met, n.Fault)
-	}
-	return t.Flush()
-}
-
-func orNobody(names []string) string {
-	if len(names) == 0 {
-		return "nobody"
-	}
-	return strings.Join(names, ", ")
 }

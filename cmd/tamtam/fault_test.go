@@ -73,7 +73,11 @@ func TestFaultCommands(t *testing.T) {
 	code, printed := do("list --json")
 	var list struct {
 		Takers []string
-		Faults []faultLine
+		Faults []struct {
+			Fields      map[string]string
+			From, Until time.Time
+			Over        string
+		}
 	}
 	if err := json.Unmarshal([]byte(printed), &list); err != nil || code != 0 || len(list.Faults) == 0 ||
 		list.Takers[0] != "syncd" {

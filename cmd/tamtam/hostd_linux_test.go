@@ -10,6 +10,7 @@ import (
 
 	"tamtam/device"
 	"tamtam/internal/netns/netnstest"
+	"tamtam/internal/racetest"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 )
@@ -18,6 +19,7 @@ import (
 // static neighbour anywhere they reach each other and the switch, by IPv4 and IPv6, and are told what the switch cannot
 // deliver.
 func TestHostsReachEachOther(t *testing.T) {
+	racetest.Live(t)
 	for _, tool := range []string{"nsenter", "ping", "sleep"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("%s is not installed", tool)

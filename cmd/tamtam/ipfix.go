@@ -117,7 +117,7 @@ func newCollectIPFIX() *cobra.Command {
 by their names, as many as are known here, tamtam's own ones too; those that their exporter describes as it does; others
 by number, with their bytes. At the end, after --count records or when interrupted, a line for each exporter says how
 much came, and what was lost or could not be read.`,
-	}, "messages", "record", func(out io.Writer, asJSON bool) (datagramPrinter, error) {
+	}, "messages", "record", func(out io.Writer, asJSON bool) (collector.DatagramPrinter, error) {
 		if enterprise == 0 {
 			return nil, usagef("--enterprise-id 0: want 1 or more")
 		}

@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"net"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -50,7 +52,7 @@ func TestCollectTailStampToIPFIX(t *testing.T) {
 			t.Fatal(err)
 		}
 		n, err := to.Read(buf)
-		if isTimeout(err) && t.Context().Err() == nil && len(done) == 0 {
+		if errors.Is(err, os.ErrDeadlineExceeded) && t.Context().Err() == nil && len(done) == 0 {
 			continue
 		}
 		if err != nil {

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,9 +16,6 @@ const pageAddress = "localhost:8088"
 
 // shownExperiment is what `tamtam lab serve` runs without a name.
 const shownExperiment = "leaf-spine-tam"
-
-// labOracle is how many flows of each sketch task a lab that is shown counts exactly too.
-const labOracle = 1 << 16
 
 func newLabServe() *cobra.Command {
 	var door pageDoor
@@ -71,7 +65,7 @@ func (d *pageDoor) serveLab(cmd *cobra.Command, t *lab.Topology, opts lab.Option
 	}
 	defer server.Close()
 	began := time.Now()
-	shown, err := showLab(cmd.Context(), t, opts)
+	shown, err := rows.Show(cmd.Context(), t, opts)
 	if err != nil {
 		return err
 	}
@@ -87,29 +81,4 @@ func (d *pageDoor) serveLab(cmd *cobra.Command, t *lab.Topology, opts lab.Option
 	fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: %v of simulated time in %.1f s; the page is at %s\n", t.RunTime(),
 		time.Since(began).Seconds(), server.URL())
 	return server.Serve(cmd.Context(), p)
-}
-
-// showLab runs a lab, and reads what came of it. Captures are in a directory that is gone afterwards, unless the
-// options name one.
-func showLab(ctx context.Context, t *lab.Topology, opts lab.Options) (shown *rows.Run, err error) {
-	if opts.Out == "" {
-		if opts.Out, err = os.MkdirTemp("", "tamtam-lab-"); err != nil {
-			return nil, err
-		}
-		defer func() { err = errors.Join(err, os.RemoveAll(opts.Out)) }()
-	}
-	opts.Oracle = labOracle
-	l, err := lab.New(ctx, t, opts)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, l.Close()) }()
-	if err := l.Run(ctx, t.RunTime()); err != nil {
-		return nil, err
-	}
-	r, err := l.Result(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return rows.Read(ctx, l, r, opts.Out)
 }

@@ -10,6 +10,8 @@ import (
 	"tamtam/collector/result"
 	"tamtam/internal/racetest"
 	"tamtam/lab"
+	"tamtam/lab/rows"
+	"tamtam/mgmt/access"
 	"tamtam/mgmt/web"
 )
 
@@ -20,7 +22,7 @@ func TestLabServe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown, err := showLab(t.Context(), topology, lab.Options{Workers: 1})
+	shown, err := rows.Show(t.Context(), topology, lab.Options{Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +83,11 @@ func TestPageDoor(t *testing.T) {
 		}
 	}
 	file := t.TempDir() + "/users"
-	if err := setUser(file, "rita", "secret", ""); err != nil {
+	rita, err := access.NewUser("rita", "secret", access.ReadOnly)
+	if err == nil {
+		err = access.Set(file, rita, true)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	door := pageDoor{flag: "http", addr: "localhost:0", users: file, data: t.TempDir()}

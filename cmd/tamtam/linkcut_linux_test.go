@@ -336,6 +336,8 @@ func (s *frrSwitch) read(b books, who string) {
 		return v
 	}
 	b[who+"host interfaces lost"] = s.lostAtHost()
+	lldp := s.row(swss.CountersDB, schema.CountersHost, "hostifd")
+	b[who+"cpu from LLDP"] = number(lldp, "lldp-sent") - number(lldp, "drop-cpu-port")
 	linux := linuxCounters(s.t, s.ns)
 	for _, port := range cutPorts() {
 		wire, stats := s.wireRow(port), s.portStats(port)
@@ -520,7 +522,7 @@ func accounts() (list []account) {
 			account{s + "discards", dropsAt(s, "*"), []string{s + "* chip, all reasons"}},
 			account{s + "to " + h, []string{s + "Ethernet0 wire sent"}, []string{h + "received"}},
 			account{s, []string{s + "* wire received", s + "* cpu from Linux", s + cutLAG + " cpu from Linux",
-				s + "* cpu from LACP"},
+				s + "* cpu from LACP", s + "cpu from LLDP"},
 				slices.Concat(lostAt(s, "*", false), dropsAt(s, "*"), []string{s + "* wire sent", s + "* cpu to Linux",
 					s + cutLAG + " cpu to Linux", s + "* cpu to LACP", s + "host interfaces lost"})})
 		for _, port := range []string{"Ethernet4", "Ethernet8"} {

@@ -20,6 +20,7 @@ import (
 	"tamtam/device"
 	"tamtam/internal/netns"
 	"tamtam/internal/netns/netnstest"
+	"tamtam/internal/racetest"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 )
@@ -29,6 +30,7 @@ import (
 // counted, and with clamp-mss there are none. Each frame that a host has sent is one that the switch has received or
 // has counted as lost. An interface that appears later is taken up.
 func TestLiveTraffic(t *testing.T) {
+	racetest.Live(t)
 	if !netnstest.Own(t) {
 		return
 	}

@@ -1,16 +1,12 @@
 package main
 
 import (
-	"bufio"
-	"encoding/json"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
 	"tamtam/collector"
 	"tamtam/collector/journey"
-	"tamtam/device"
 )
 
 // A pathCommand holds the flags of `tamtam path`.
@@ -84,49 +80,5 @@ func (p *pathCommand) run(cmd *cobra.Command, captures []string) error {
 			return err
 		}
 	}
-	out := bufio.NewWriter(cmd.OutOrStdout())
-	all := j.Join(wiring, p.options)
-	if err := p.print(out, all, j.Left(), asJSON); err != nil {
-		return err
-	}
-	return out.Flush()
-}
-
-func (p *pathCommand) print(out io.Writer, all []journey.Journey, left map[string]int64, asJSON bool) error {
-	if p.packets || asJSON {
-		enc := json.NewEncoder(out)
-		for _, j := range all {
-			var err error
-			if asJSON {
-				err = enc.Encode(j)
-			} else {
-				err = j.Write(out)
-			}
-			if err != nil {
-				return err
-			}
-		}
-	}
-	if asJSON {
-		least, most := journey.Packets(all)
-		return json.NewEncoder(out).Encode(struct {
-			Least int              `json:"packets_least"`
-			Most  int              `json:"packets_most"`
-			Ways  []journey.Count  `json:"ways"`
-			Left  map[string]int64 `json:"left_out,omitempty"`
-		}{least, most, journey.Ways(all), left})
-	}
-	if least, most := journey.Packets(all); least == most {
-		fmt.Fprintf(out, "%d packets\n", most)
-	} else {
-		fmt.Fprintf(out, "%d to %d packets: ways that do not begin at a host may go on with others, for want of a record or "+
-			"a wire, or because packets are alike\n", least, most)
-	}
-	for _, w := range journey.Ways(all) {
-		fmt.Fprintf(out, "%8d  %s\n", w.Packets, w.Way)
-	}
-	for _, why := range device.SortedKeys(left) {
-		fmt.Fprintf(out, "%8d left out: %s\n", left[why], why)
-	}
-	return nil
+	return j.Print(cmd.OutOrStdout(), wiring, p.options, p.packets, asJSON)
 }

@@ -11,6 +11,7 @@ import (
 
 	"tamtam/internal/command"
 	"tamtam/tam/record"
+	"tamtam/tam/recordplan"
 	"tamtam/tam/recordplan/p4graph"
 )
 
@@ -49,7 +50,7 @@ func TestPlanOfFigure4(t *testing.T) {
 		 "hits": {"A": 0.25}}`)
 	const most = 0.2*2.321928 + 0.5*1 + 0.2*2.321928 + 0.1*3.321928
 	for _, algorithm := range []string{"greedy", "greedy-restarts", "bnb", "brute"} {
-		p := tamtamJSON[planReport](t, "", "plan --program "+figure4+" --phv 8 --format json --simulate 1000 --algorithm "+
+		p := tamtamJSON[recordplan.Report](t, "", "plan --program "+figure4+" --phv 8 --format json --simulate 1000 --algorithm "+
 			algorithm+" --probabilities "+weights)
 		if math.Abs(p.Entropy-most) > 1e-5 || !p.Optimal || p.Recovery < 0.999 || len(p.Recorded) != 3 {
 			t.Errorf("%s: entropy %v, recovery %v, %+v", algorithm, p.Entropy, p.Recovery, p.Recorded)
@@ -83,8 +84,8 @@ func TestPlanProbabilities(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan := func(more string) planReport {
-		return tamtamJSON[planReport](t, string(graph), "plan --program - --phv 8 --format json "+more)
+	plan := func(more string) recordplan.Report {
+		return tamtamJSON[recordplan.Report](t, string(graph), "plan --program - --phv 8 --format json "+more)
 	}
 	if plan("--seed 1").Entropy == plan("--seed 2").Entropy || plan("--seed 1").ID != plan("--seed 1").ID {
 		t.Error("the seed is what makes the difference")
@@ -123,7 +124,7 @@ func TestPlanOfAChip(t *testing.T) {
 	chip := fileOf(t, `{"pipeline": "switch", "init": "a", "placed": true, "stages": 3,
 		"nodes": [{"id": "a", "kind": "table", "stage": 0}, {"id": "b", "kind": "table", "stage": 2}],
 		"edges": [["a", "b", "hit"], ["a", "EXIT", "miss"], ["b", "EXIT", ""]]}`)
-	p := tamtamJSON[planReport](t, "", "plan --format json --phv 8 --hit --program "+chip)
+	p := tamtamJSON[recordplan.Report](t, "", "plan --format json --phv 8 --hit --program "+chip)
 	if p.Stages != 3 || p.Placement["b"] != 2 || !strings.Contains(p.StagesWhy, "the chip's") {
 		t.Errorf("%+v", p)
 	}

@@ -226,6 +226,7 @@ func (f *fleet) settled(t *testing.T, n int) {
 
 // Redis goes away and comes back with what it had; the daemons go on.
 func TestRedisComesBack(t *testing.T) {
+	racetest.Live(t)
 	server := swsstest.StartServer(t)
 	for _, name := range []string{"syncd", "orchagent", "tammgrd"} {
 		startProcess(t, "run", name, "--redis", server.Addr)

@@ -1,16 +1,8 @@
 package main
 
 import (
-	"bufio"
-	"context"
-	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"net"
-	"net/netip"
-	"slices"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,7 +10,6 @@ import (
 	"tamtam/collector"
 	"tamtam/collector/capture"
 	"tamtam/mgmt/configfile"
-	"tamtam/swss/schema"
 	"tamtam/tam/record"
 )
 
@@ -36,16 +27,7 @@ func ruleNames(path string) (map[string]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--config: %w", err)
 	}
-	names := map[string]string{}
-	for _, key := range slices.Sorted(maps.Keys(rows[schema.CfgACLRule])) {
-		k, ok := schema.ParseACLRuleKey(key)
-		if label := k.Label(); ok && names[label] != "" {
-			names[label] += " or " + key
-		} else if ok {
-			names[label] = key
-		}
-	}
-	return names, nil
+	return rows.RuleNames(), nil
 }
 
 func newDecodeRecord() *cobra.Command {
@@ -207,116 +189,25 @@ func (c *collectRecord) run(cmd *cobra.Command) error {
 		}
 		records.Know(r)
 	}
-	if c.iface != "" {
-		return c.watch(cmd.Context(), cmd.OutOrStdout(), records, asJSON)
-	}
-	conn, err := (&net.ListenConfig{}).ListenPacket(cmd.Context(), "udp", c.listen)
-	if err != nil {
-		return fmt.Errorf("--listen %s: %w", c.listen, err)
-	}
-	defer conn.Close()
-	fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: listening at %s\n", conn.LocalAddr())
-	out := bufio.NewWriter(cmd.OutOrStdout())
-	if udp, ok := conn.(*net.UDPConn); ok {
-		_ = udp.SetReadBuffer(recordBuffer) // as much of it as the kernel grants
-	}
-	err = c.receive(cmd.Context(), conn, records, out, asJSON)
-	return errors.Join(err, writeRecordReport(conn, records, out, asJSON))
-}
-
-// recordBuffer is room for datagrams that come while others are decoded, in bytes.
-const recordBuffer = 8 << 20
-
-// watch reads records from the frames of an interface.
-func (c *collectRecord) watch(ctx context.Context, out io.Writer, records *collector.Records, asJSON bool) error {
-	in, err := capture.Listen(c.iface)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
 	var ticks <-chan time.Time
 	if c.interval > 0 {
 		tick := time.NewTicker(c.interval)
 		defer tick.Stop()
 		ticks = tick.C
 	}
-	opts := collector.WatchRecordOptions{JSON: asJSON, Packets: c.packets, Count: c.count}
-	return collector.WatchRecords(ctx, out, c.iface, in, ticks, records, opts)
-}
-
-func writeRecordReport(conn net.PacketConn, records *collector.Records, out *bufio.Writer, asJSON bool) error {
-	r := records.Report()
-	var err error
-	if socket, ok := conn.(syscall.Conn); !ok {
-		r.Error = "nobody counts what is lost at this socket"
-	} else if r.Missed, err = capture.DatagramsLost(socket); err != nil {
-		r.Error = err.Error()
+	var in interface {
+		collector.Source
+		io.Closer
 	}
-	if asJSON {
-		return errors.Join(r.WriteJSON(out), out.Flush())
+	if c.iface != "" {
+		in, err = capture.Listen(c.iface)
+	} else {
+		in, err = listenUDP(cmd, c.listen)
 	}
-	return errors.Join(r.WriteText(out), out.Flush())
-}
-
-// receive takes datagrams in until there are enough or the context ends.
-func (c *collectRecord) receive(ctx context.Context, conn net.PacketConn, records *collector.Records,
-	out *bufio.Writer, asJSON bool,
-) error {
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
-	defer stop()
-	printed := collector.RecordPrinter(out, asJSON)
-	next := time.Now().Add(c.interval)
-	buf := make([]byte, 1<<16)
-	for got := int64(0); c.count == 0 || got < c.count; {
-		if c.interval > 0 && ctx.Err() == nil {
-			_ = conn.SetReadDeadline(next)
-		}
-		n, from, err := conn.ReadFrom(buf)
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case c.interval > 0 && !time.Now().Before(next):
-			next = time.Now().Add(c.interval)
-			if err := writeRecordReport(conn, records, out, asJSON); err != nil {
-				return err
-			}
-		}
-		if isTimeout(err) {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("--listen %s: %w", c.listen, err)
-		}
-		p, ok := records.AddPayload(buf[:n], addressOf(from))
-		if !ok {
-			continue
-		}
-		got++
-		if err := c.print(printed, &p, out); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
-	return nil
-}
-
-// print writes a record that is new, impossible or wanted.
-func (c *collectRecord) print(
-	printed func(int64, *collector.DecodedPacket) error, p *collector.DecodedPacket, out *bufio.Writer,
-) error {
-	if !c.packets && !p.New && !p.Answer.Impossible {
-		return nil
-	}
-	return errors.Join(printed(0, p), out.Flush())
-}
-
-func isTimeout(err error) bool {
-	var e net.Error
-	return errors.As(err, &e) && e.Timeout()
-}
-
-func addressOf(a net.Addr) netip.Addr {
-	if u, ok := a.(*net.UDPAddr); ok {
-		return u.AddrPort().Addr().Unmap()
-	}
-	return netip.Addr{}
+	defer in.Close()
+	return collector.WatchRecords(cmd.Context(), cmd.OutOrStdout(), c.iface, in, ticks, records,
+		collector.WatchRecordOptions{JSON: asJSON, Packets: c.packets, Count: c.count})
 }

@@ -38,10 +38,10 @@ packet of all inputs unless --start says otherwise.`,
 			if config == "" || len(in) == 0 || out == "" {
 				return usagef("--config, --in and --out are needed")
 			}
-			if format != "text" && format != "json" {
-				return usagef("--format %q: want text or json", format)
+			asJSON, err := textOrJSON(format)
+			if err != nil {
+				return err
 			}
-			var err error
 			if r.Inputs, err = parseInputs(in); err != nil {
 				return err
 			}
@@ -73,7 +73,7 @@ packet of all inputs unless --start says otherwise.`,
 			if err := errors.Join(err, closeTrace()); err != nil {
 				return err
 			}
-			return errors.Join(printReport(cmd, report, out, format), answers.print(cmd.OutOrStdout()))
+			return errors.Join(printReport(cmd, report, out, asJSON), answers.print(cmd.OutOrStdout()))
 		},
 	}
 	f := c.Flags()
@@ -155,15 +155,8 @@ func readProgram(r *device.Replay, program, control string) (err error) {
 	if r.Program, err = programFile(program); err != nil || control == "" {
 		return err
 	}
-	f, err := os.Open(control)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if r.Control, err = device.ReadControl(f); err != nil {
-		return fmt.Errorf("%s: %w", control, err)
-	}
-	return nil
+	r.Control, err = readFile(control, device.ReadControl)
+	return err
 }
 
 // parseFaults reads --fault.
@@ -254,11 +247,11 @@ func parseStart(s string) (time.Time, error) {
 	return t, nil
 }
 
-func printReport(cmd *cobra.Command, r *device.Report, out, format string) error {
+func printReport(cmd *cobra.Command, r *device.Report, out string, asJSON bool) error {
 	for _, p := range r.Problems {
 		fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: %s: %s: %s\n", p.Object, p.Status, p.Reason)
 	}
-	if format == "json" {
+	if asJSON {
 		text, err := r.JSON()
 		if err != nil {
 			return err

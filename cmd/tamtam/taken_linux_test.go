@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tamtam/internal/netns/netnstest"
+	"tamtam/internal/racetest"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
@@ -15,6 +16,7 @@ import (
 // A switch whose interface another one has says so, and by whom, in the row of its wire, in its health and in its log;
 // when the other is killed it takes the interface over.
 func TestTwoSwitchesAtOneInterface(t *testing.T) {
+	racetest.Live(t)
 	if !netnstest.Own(t) {
 		return
 	}

@@ -8,10 +8,12 @@ import (
 	"testing"
 
 	"tamtam/internal/command"
+	"tamtam/internal/racetest"
 )
 
 // An archive is made without Redis and without a gNMI server; what is not in it is told.
 func TestTechsupport(t *testing.T) {
+	racetest.Live(t)
 	var out, errs bytes.Buffer
 	file := filepath.Join(t.TempDir(), "a.tar.gz")
 	args := []string{"techsupport", "--redis", "127.0.0.1:1", "--gnmi", "127.0.0.1:1", "--target", "127.0.0.1:1",

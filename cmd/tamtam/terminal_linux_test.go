@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"tamtam/internal/racetest"
 	"tamtam/mgmt"
 	"tamtam/swss"
 )
@@ -161,6 +162,7 @@ func (s *screen) expect(text string) string {
 // At a terminal TAB completes, ? helps, Ctrl-C abandons a line and ends what runs, the arrow up brings the line before,
 // Ctrl-R one that holds what is typed, Ctrl-D ends the session. The window has room for what show version says.
 func TestTerminalKeys(t *testing.T) {
+	racetest.Live(t)
 	t.Parallel()
 	s := startTerminal(t, 100, 100)
 	const prompt = "sonic# "
@@ -193,6 +195,7 @@ func TestTerminalKeys(t *testing.T) {
 
 // Output of more lines than the window has stops at each screen, by what lines take in a window of its width.
 func TestTerminalPages(t *testing.T) {
+	racetest.Live(t)
 	t.Parallel()
 	s := startTerminal(t, 10, 100)
 	s.press("show tam samplers\r")
@@ -227,6 +230,7 @@ func TestTerminalPages(t *testing.T) {
 
 // In a narrow window a long line is edited over several rows, and the screens count the rows that lines take.
 func TestTerminalNarrow(t *testing.T) {
+	racetest.Live(t)
 	t.Parallel()
 	s := startTerminal(t, 8, 20)
 	s.press("show tam samplers sampler-07 | include Rate\r")

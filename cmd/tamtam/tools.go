@@ -1,7 +1,7 @@
 package main
 
 import (
-	"cmp"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +10,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -57,7 +56,7 @@ run again and again, as show commands whose counters grow.`,
 				return err
 			}
 			defer shell.Close()
-			if err := execEvery(cmd.Context(), shell, lines, every); err != nil {
+			if err := shell.ExecEvery(cmd.Context(), lines, every); err != nil {
 				return err
 			}
 			switch {
@@ -83,35 +82,6 @@ run again and again, as show commands whose counters grow.`,
 		"print a file's commands too, each behind the prompt, and go on after errors, as at a terminal")
 	serverFlags(c, &conf, &data)
 	return c
-}
-
-// execEvery runs lines, and again at each tick of every until ctx ends or one fails; with every 0 once.
-func execEvery(ctx context.Context, shell *cli.Shell, lines []string, every time.Duration) error {
-	var ticks <-chan time.Time
-	if every > 0 {
-		tick := time.NewTicker(every)
-		defer tick.Stop()
-		ticks = tick.C
-	}
-	for {
-		for _, line := range lines {
-			err := shell.Exec(ctx, line)
-			if ctx.Err() != nil && every > 0 { // asked to end
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-		}
-		if every == 0 {
-			return nil
-		}
-		select {
-		case <-ticks:
-		case <-ctx.Done():
-			return nil
-		}
-	}
 }
 
 // serverFlags say which gNMI server a client asks, and how it is reached.
@@ -293,7 +263,7 @@ func newConfig() *cobra.Command {
 			}
 			text = append(text, '\n')
 			if len(args) == 1 {
-				return replaceFile(args[0], text)
+				return configfile.Write(args[0], bytes.NewReader(text), 0o644)
 			}
 			_, err = cmd.OutOrStdout().Write(text)
 			return err
@@ -308,38 +278,12 @@ func newConfig() *cobra.Command {
 
 // loadOver loads rows, and says if CONFIG_DB held something else.
 func loadOver(cmd *cobra.Command, r *swss.Redis, rows device.ConfigDB, name string) error {
-	found, err := configfile.Stored(cmd.Context(), r)
-	if err != nil {
-		return err
-	}
-	if err := rows.Load(cmd.Context(), r); err != nil {
-		return err
-	}
-	if err := r.DB(swss.ConfigDB).SetInitialized(cmd.Context(), true); err != nil {
-		return err
-	}
-	replaced, stay := 0, 0
-	for _, d := range configfile.Diff(found, rows) {
-		switch d.Kind {
-		case configfile.Changed:
-			replaced++
-		case configfile.Removed:
-			stay++
-		}
-	}
-	if replaced+stay > 0 {
+	replaced, stay, err := rows.LoadOver(cmd.Context(), r)
+	if err == nil && replaced+stay > 0 {
 		fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: CONFIG_DB held something else: %d rows were replaced by those of %s, "+
 			"%d rows that are not in it stay\n", replaced, name, stay)
 	}
-	return nil
-}
-
-// replaceFile writes a file whole or not at all.
-func replaceFile(name string, data []byte) error {
-	if err := os.WriteFile(name+".new", data, 0o644); err != nil {
-		return err
-	}
-	return os.Rename(name+".new", name)
+	return err
 }
 
 func newHealth() *cobra.Command {
@@ -359,7 +303,7 @@ func newHealth() *cobra.Command {
 			if len(args) == 0 {
 				args = append([]string{"redis"}, daemons.Running(cmd.Context(), q)...)
 			}
-			state, err := health(cmd.Context(), q, args)
+			state, err := daemons.HealthOf(cmd.Context(), q, args)
 			if errors.Is(err, daemons.ErrNoSuchDaemon) {
 				return command.Usage(err)
 			}
@@ -377,27 +321,4 @@ func newHealth() *cobra.Command {
 		"else whether what is configured is in force, or told to be pending or failed")
 	f.DurationVar(&q.Timeout, "timeout", 5*time.Second, "how long to wait for an answer")
 	return c
-}
-
-// health asks some of the daemons, all at once. It is "ok" if all answers are; of several, those that say more are
-// named.
-func health(ctx context.Context, q daemons.Question, names []string) (string, error) {
-	states, errs := make([]string, len(names)), make([]error, len(names))
-	var asked sync.WaitGroup
-	for i, name := range names {
-		q := q
-		q.Name = name
-		asked.Go(func() { states[i], errs[i] = daemons.Health(ctx, q) })
-	}
-	asked.Wait()
-	if err := errors.Join(errs...); err != nil || len(names) == 1 {
-		return states[0], err
-	}
-	var more []string
-	for i, state := range states {
-		if state != "ok" {
-			more = append(more, names[i]+": "+state)
-		}
-	}
-	return cmp.Or(strings.Join(more, "; "), "ok"), nil
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -62,7 +61,11 @@ func (p *networkPlace) read(cmd *cobra.Command) (*topology.Topology, error) {
 		return nil, usagef("--lanes %d, --gnmi-port %d: want 1 to 64 and 1 to 65535", p.clab.Step, p.clab.Port)
 	}
 	if p.file == "" {
-		return p.heard(cmd)
+		t, err := dial.Hear(cmd.Context(), p.targets, p.dial)
+		if err != nil {
+			return nil, err
+		}
+		return t, p.setIDs(t)
 	}
 	t, err := experiments.Network(p.file, p.clab)
 	if errors.Is(err, experiments.ErrUnknown) {
@@ -76,7 +79,7 @@ func (p *networkPlace) read(cmd *cobra.Command) (*topology.Topology, error) {
 		if !ok {
 			return nil, usagef("--target %q: want NAME=HOST:PORT of a switch of the topology", text)
 		}
-		if err := changeNode(t, name, func(n *topology.Node) error { n.Target = target; return nil }); err != nil {
+		if err := t.ChangeSwitch(name, func(n *topology.Node) error { n.Target = target; return nil }); err != nil {
 			return nil, usagef("--target %q: %v", text, err)
 		}
 	}
@@ -86,7 +89,7 @@ func (p *networkPlace) read(cmd *cobra.Command) (*topology.Topology, error) {
 func (p *networkPlace) setIDs(t *topology.Topology) error {
 	for _, text := range p.ids {
 		name, number, _ := strings.Cut(text, "=")
-		err := changeNode(t, name, func(n *topology.Node) error {
+		err := t.ChangeSwitch(name, func(n *topology.Node) error {
 			id, err := strconv.ParseUint(number, 10, 32)
 			if err != nil || id == 0 {
 				return fmt.Errorf("id is %q, want 1 to 4294967295", number)
@@ -99,41 +102,6 @@ func (p *networkPlace) setIDs(t *topology.Topology) error {
 		}
 	}
 	return t.Check()
-}
-
-func changeNode(t *topology.Topology, name string, change func(*topology.Node) error) error {
-	i := slices.IndexFunc(t.Nodes, func(n topology.Node) bool { return n.Name == name && n.Kind == topology.Switch })
-	if i < 0 {
-		return fmt.Errorf("the topology has no switch %q", name)
-	}
-	return change(&t.Nodes[i])
-}
-
-// heard is the topology of what switches hear. One that does not answer is told, and not taken for one without links.
-func (p *networkPlace) heard(cmd *cobra.Command) (*topology.Topology, error) {
-	var views []topology.View
-	var notes []string
-	for _, text := range p.targets {
-		name, target := "", text
-		if before, after, ok := strings.Cut(text, "="); ok {
-			name, target = before, after
-		}
-		v, err := dial.ReadLLDP(cmd.Context(), name, target, p.dial)
-		if err != nil {
-			notes = append(notes, fmt.Sprintf("target %s: %v", text, err))
-			continue
-		}
-		views = append(views, v)
-	}
-	if len(views) == 0 {
-		return nil, fmt.Errorf("no switch says whom it hears: %s", strings.Join(notes, "; "))
-	}
-	t, err := topology.Join(views)
-	if err != nil {
-		return nil, err
-	}
-	t.Notes = append(notes, t.Notes...)
-	return t, p.setIDs(t)
 }
 
 // graphs are those of all flow groups that the switches of the topology mark, and the topology that they follow from.

@@ -176,7 +176,7 @@ func (s *solo) begin() *swss.Redis {
 	q := daemons.Question{Redis: cfg, GNMI: "unix:" + device.SocketPath(s.dir), Timeout: time.Second}
 	deadline := time.Now().Add(time.Minute)
 	for {
-		_, err := health(s.Context(), q, append(daemons.Daemons(), "redis"))
+		_, err := daemons.HealthOf(s.Context(), q, append(daemons.Daemons(), "redis"))
 		if err == nil {
 			r := swss.Look(cfg)
 			s.Cleanup(func() { r.Close() })

@@ -2,11 +2,11 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -50,42 +50,17 @@ func newUsersSet(file *string) *cobra.Command {
 					return err
 				}
 			}
-			return setUser(*file, args[0], password, access.Role(role))
+			u, err := access.NewUser(args[0], password, cmp.Or(access.Role(role), access.ReadOnly))
+			if err != nil {
+				return command.Usage(err)
+			}
+			return access.Set(*file, u, role == "")
 		},
 	}
 	c.Flags().StringVar(&role, "role", "",
 		"read-only, operator, admin, or one that --roles of the switch has (default: stays; of a new user, read-only)")
 	c.Flags().StringVarP(&password, "password", "p", "", "the password; other users of this machine may see it")
 	return c
-}
-
-// setUser makes or changes a user.
-func setUser(file, name, password string, role access.Role) error {
-	want := role
-	if want == "" {
-		want = access.ReadOnly
-	}
-	u, err := access.NewUser(name, password, want)
-	if err != nil {
-		return command.Usage(err)
-	}
-	more := []access.User{u}
-	old, err := readUsers(file)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err // what is wrong stays to be mended
-	}
-	if slices.ContainsFunc(old, func(o access.User) bool { return o.Name == name }) {
-		more = nil
-	}
-	return access.Edit(file, func(o access.User) (access.User, bool) {
-		if o.Name != name {
-			return o, true
-		}
-		if role == "" {
-			u.Role = o.Role
-		}
-		return u, true
-	}, more...)
 }
 
 // askPassword reads a password: at a terminal twice and unseen, else a line.
@@ -120,19 +95,7 @@ func newUsersRemove(file *string) *cobra.Command {
 			if err := usersFile(*file); err != nil {
 				return err
 			}
-			users, err := readUsers(*file)
-			if err != nil {
-				return err
-			}
-			rest := slices.DeleteFunc(slices.Clone(users), func(u access.User) bool { return u.Name == args[0] })
-			switch {
-			case len(rest) == len(users):
-				return fmt.Errorf("%s: there is no user %q", *file, args[0])
-			case len(rest) == 0:
-				return fmt.Errorf("%s: %s is the last user: a switch that asks for a login nobody has lets nobody in", *file,
-					args[0])
-			}
-			return access.Edit(*file, func(u access.User) (access.User, bool) { return u, u.Name != args[0] })
+			return access.Remove(*file, args[0])
 		},
 	}
 }
@@ -144,7 +107,7 @@ func newUsersList(file *string) *cobra.Command {
 			if err := usersFile(*file); err != nil {
 				return err
 			}
-			users, err := readUsers(*file)
+			users, err := access.Users(*file)
 			if err != nil {
 				return err
 			}
@@ -158,17 +121,4 @@ func newUsersList(file *string) *cobra.Command {
 			return nil
 		},
 	}
-}
-
-func readUsers(file string) ([]access.User, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	users, err := access.ReadUsers(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	return users, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"tamtam/device"
 	"tamtam/internal/netns/netnstest"
+	"tamtam/internal/racetest"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
@@ -22,6 +23,7 @@ import (
 // and stamps, the ports' links follow the interfaces', and an interface that is recreated is wired
 // again.
 func TestLiveInterfaces(t *testing.T) {
+	racetest.Live(t)
 	if !netnstest.Own(t) {
 		return
 	}

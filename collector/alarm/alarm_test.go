@@ -39,7 +39,8 @@ func rulesOf(t *testing.T, threshold float64) *Rules {
 
 const length = int64(time.Second)
 
-// row is one of the second of its number, in which 100 packets were sent; -1: what was lost is not known.
+// row returns a row of the period that is the second of its number, in which 100 packets were sent. A loss of -1 means
+// that it is unknown.
 func row(flow, from, to string, period, lost int64, flags result.Flags) result.Loss {
 	l := result.Loss{Flow: flow, From: from, To: to, Period: uint64(period), Status: "ok", Known: lost >= 0, Flags: flags,
 		Window: result.Window{Start: period * length, Length: length}}
@@ -51,7 +52,7 @@ func row(flow, from, to string, period, lost int64, flags result.Flags) result.L
 	return l
 }
 
-// web are the three rows of a period of it.
+// web returns the three rows of a period of the graph web.
 func web(period, first, second, whole int64, flags result.Flags) []result.Loss {
 	return []result.Loss{row("web", "l1", "s1+s2", period, first, flags), row("web", "s1+s2", "l2", period, second, 0),
 		row("web", "l1", "l2", period, whole, 0)}
@@ -67,7 +68,7 @@ func (r *Rules) of(now int64, rows ...[]result.Loss) []Graph {
 	}, time.Unix(0, now*length))
 }
 
-// text is what is known of a graph, in a line: {missing unknown inexact} are periods in doubt.
+// text returns the state of a graph in a line. {missing unknown inexact} are undecided periods.
 func text(g *Graph) string {
 	all := fmt.Sprintf("%v %v", g.State, g.Doubt)
 	for _, a := range g.Alarms {
@@ -123,7 +124,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// What is said of a raised alarm is what `tamtam collect` says, word for word: see its TestCollectSuspects.
+// The text of a raised alarm equals that of `tamtam collect`, word for word: see its TestCollectSuspects.
 func TestSuspects(t *testing.T) {
 	all := rulesOf(t, 0.01).of(9, web(7, 0, 9, 9, 0), []result.Loss{row("voice", "s1", "l2", 7, 1, 0)})
 	a := all[0].Alarms[0]
@@ -148,8 +149,8 @@ func TestRulesRefused(t *testing.T) {
 	}
 }
 
-// Random rows, in any order, some told again, some missing: an alarm is what a simple machine makes of what each period
-// says at last, and the order does not matter.
+// Random rows arrive in any order, some repeated, some missing. The alarms equal those of a simple machine that
+// processes the last state of each period. The order does not matter.
 func TestJudgeRandom(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 300, Short: 50}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 18))
@@ -160,7 +161,7 @@ func TestJudgeRandom(t *testing.T) {
 			if m.take(period, kind); len(rows) == 0 {
 				continue
 			}
-			if rnd.IntN(4) == 0 { // something else was said before
+			if rnd.IntN(4) == 0 { // an earlier version of these rows
 				before := slices.Clone(rows)
 				for i, l := range before {
 					before[i] = row(l.Flow, l.From, l.To, period, rnd.Int64N(9)-1, result.Flags(rnd.IntN(2)))
@@ -179,7 +180,7 @@ func TestJudgeRandom(t *testing.T) {
 	})
 }
 
-// randomPeriod makes the rows of a period, and says what they come to.
+// randomPeriod returns the rows of a period, and the expected outcome.
 func randomPeriod(rnd *rand.Rand, period int64) ([]result.Loss, string) {
 	switch rnd.IntN(9) {
 	case 0:
@@ -201,10 +202,10 @@ func randomPeriod(rnd *rand.Rand, period int64) ([]result.Loss, string) {
 	return web(period, rnd.Int64N(2), 0, 1, 0), "accepted"
 }
 
-// A machine is told what each period comes to, in order.
+// A machine processes the outcome of each period, in order.
 type machine struct {
-	newest int64 // period with a row
-	none   int64 // periods without one since then
+	newest int64 // last period with a row
+	none   int64 // periods without a row since then
 	state  State
 	doubt  Doubt
 	alarms []Alarm
@@ -212,7 +213,7 @@ type machine struct {
 
 func (m *machine) take(period int64, kind string) {
 	if kind == "none" {
-		m.none++ // which is seen when there is one behind it
+		m.none++ // noticed when a later period arrives
 		return
 	}
 	if m.none > 0 && m.newest > 0 {

@@ -1,10 +1,10 @@
-// Package alarm says which alarms of alternate marking rows are: where a graph lost more packets than is accepted, from
-// the network to the cluster to the link, by the code that `tamtam collect --alarm` has.
+// Package alarm derives alarms from the rows of alternate marking. It shows where a graph lost more packets than
+// accepted, from the network to the cluster to the link. It uses the same code as `tamtam collect --alarm`.
 //
-// It holds no state. An alarm follows from the rows that are kept, so whoever reads the same rows has the same alarms:
-// after a restart, beside other processes, and with as many workers as there are.
+// It holds no state. Alarms follow from the stored rows, so all readers of the same rows have the same alarms: after a
+// restart, in parallel processes, and with any number of workers.
 //
-// All is in event time. A graph has an alarm from the first period that lost more than is accepted to the next one of
-// which it is certain that it did not. Periods that do not say so in between, since a row is missing, a loss is not
-// known or a row may not be the whole truth, neither raise nor clear, and are counted.
+// All times are event time. The alarm of a graph begins with the first period that lost more than accepted. It ends
+// with the next period that certainly did not. Periods in between may be undecided, because a row is missing, a loss is
+// unknown, or a row may be inexact. They neither raise nor clear the alarm, and are counted.
 package alarm

@@ -11,74 +11,75 @@ import (
 	"tamtam/collector/result"
 )
 
-// A State is what is known of a graph.
+// A State is the alarm state of a graph.
 type State int
 
 const (
-	// NotKnown: its newest period does not say it, or there is none.
+	// NotKnown means that its newest period is undecided, or that there is none.
 	NotKnown State = iota
-	// Accepted: its newest period lost no more than is accepted.
+	// Accepted means that its newest period lost no more than accepted.
 	Accepted
-	// Raised: it has an alarm.
+	// Raised means that it has an alarm.
 	Raised
 )
 
-// String is in a word.
+// String returns the state in words.
 func (s State) String() string { return [...]string{"not known", "accepted", "raised"}[s] }
 
-// States are all of them.
+// States lists all states.
 var States = []State{Raised, Accepted, NotKnown}
 
-// A Graph is what rows say of one graph.
+// A Graph is the evaluation of one graph's rows.
 type Graph struct {
 	Name  string
 	State State
-	// Newest is the end of the newest period with a row; 0: there is none.
+	// Newest is the end of the newest period with a row, or zero if there is none.
 	Newest int64
-	// Stale: so long ago that a newer one must have come.
+	// Stale means that Newest is so long ago that a newer row should exist.
 	Stale bool
-	// Doubt has the newest periods that neither raise nor clear.
+	// Doubt counts the newest periods that neither raise nor clear.
 	Doubt Doubt
-	// Periods are those with a row, the earliest first.
+	// Periods lists those with a row, the earliest first.
 	Periods []Period
-	// Alarms of this time, the earliest first. The last is raised if State is Raised, the others are cleared.
+	// Alarms lists the alarms within the time range, the earliest first. The last is raised if State is Raised, all
+	// others are cleared.
 	Alarms []Alarm
 }
 
-// A Period is what the rows of one period of a graph say.
+// A Period is the evaluation of a graph's rows for one period.
 type Period struct {
 	Start   int64
 	Length  int64
 	Number  uint64
 	Verdict marks.Verdict
-	Alarm   marks.Alarm  // of the Verdict AltMarkAbove
-	Flags   result.Flags // of all its rows
+	Alarm   marks.Alarm  // for the Verdict AltMarkAbove
+	Flags   result.Flags // union over all its rows
 	Missing [][2]string  // ends of parts without a row
 }
 
-// An Alarm is raised by the first period that lost more than is accepted.
+// An Alarm is raised by the first period that lost more than accepted.
 type Alarm struct {
-	Raised  int64 // the start of that period
-	Cleared int64 // the start of the first that certainly lost no more; 0: there was none yet
-	Above   int   // periods
-	Inexact int   // of them, by rows that may not be the whole truth
+	Raised  int64 // start of that period
+	Cleared int64 // start of the first period that certainly lost no more; zero while there is none
+	Above   int   // number of periods above the threshold
+	Inexact int   // number of these whose rows may be inexact
 	Last    Period
-	// Suspects are the links that may have lost packets in the last of these periods, where several graphs lost some;
-	// nil: only this one, or the alarm is cleared.
+	// Suspects holds the links that may have lost packets in the last of these periods, if several graphs lost some.
+	// Nil means that only this graph did, or that the alarm is cleared.
 	Suspects *marks.Suspects
-	// Doubt has the periods since it was raised that neither raise nor clear.
+	// Doubt counts the periods since the alarm that neither raise nor clear.
 	Doubt Doubt
 }
 
 // A Doubt counts periods that neither raise nor clear an alarm.
 type Doubt struct {
-	Missing int64 // rows of them are missing
-	Unknown int64 // what they lost is not known
-	Inexact int64 // they lost no more than is accepted by rows that may not be the whole truth
+	Missing int64 // periods with missing rows
+	Unknown int64 // periods with an unknown loss
+	Inexact int64 // periods that lost no more than accepted, by rows that may be inexact
 }
 
-// Judge says of each graph which alarms the rows of some time are, now. Of rows of the same period and place the last
-// holds. Flags of a row are those of the rows and what amends them.
+// Judge returns the alarms of each graph for the given rows. Of several rows for the same period and place the last one
+// holds. The flags of a row must include those of later amendments.
 func (r *Rules) Judge(rows iter.Seq[*result.Loss], now time.Time) []Graph {
 	of := map[string]map[periodKey]map[[2]string]*result.Loss{}
 	for name := range r.drills {
@@ -86,7 +87,7 @@ func (r *Rules) Judge(rows iter.Seq[*result.Loss], now time.Time) []Graph {
 	}
 	for l := range rows {
 		if of[l.Flow] == nil {
-			continue // a path, or nothing of this file
+			continue // a path, or a name that the configuration does not contain
 		}
 		key := periodKey{l.Window.Start, l.Period}
 		if of[l.Flow][key] == nil {
@@ -126,7 +127,7 @@ func (k periodKey) compare(o periodKey) int {
 	return cmp.Or(cmp.Compare(k.start, o.start), cmp.Compare(k.number, o.number))
 }
 
-// period judges the rows of a period of a graph.
+// period evaluates the rows of one period of a graph.
 func (r *Rules) period(graph string, key periodKey, rows map[[2]string]*result.Loss) Period {
 	p := Period{Start: key.start, Number: key.number}
 	results := map[[2]string]marks.Result{}
@@ -141,7 +142,7 @@ func (r *Rules) period(graph string, key periodKey, rows map[[2]string]*result.L
 	return p
 }
 
-// add goes on with the next period.
+// add appends the next period.
 func (g *Graph) add(p Period) {
 	raised := g.State == Raised
 	doubt := Doubt{Missing: g.without(&p)}
@@ -173,7 +174,8 @@ func (g *Graph) add(p Period) {
 	}
 }
 
-// without is how many periods before one have no row at all, since the one before that; at least 1 if there are some.
+// without returns the number of periods without any row between the last period and p. It returns at least 1 if there
+// is a gap.
 func (g *Graph) without(p *Period) int64 {
 	if len(g.Periods) == 0 {
 		return 0
@@ -189,7 +191,7 @@ func (g *Graph) without(p *Period) int64 {
 	return max(1, between/p.Length)
 }
 
-// doubt notes periods that neither raise nor clear.
+// doubt counts periods that neither raise nor clear.
 func (g *Graph) doubt(d Doubt) {
 	g.Doubt.add(d)
 	if g.State == Raised {
@@ -205,12 +207,13 @@ func (d *Doubt) add(o Doubt) {
 	d.Inexact += o.Inexact
 }
 
-// suspects are the links that may have lost packets in a period of several graphs; nil: none lost some but one.
+// suspects returns the links that may have lost packets in a period of several graphs. It returns nil if fewer than two
+// graphs lost some.
 func (r *Rules) suspects(key periodKey, of map[string]map[periodKey]map[[2]string]*result.Loss,
 ) *marks.Suspects {
 	blame, err := r.graphs.Blame()
 	if err != nil {
-		return nil // New has asked
+		return nil // New has checked this
 	}
 	for name, periods := range of {
 		for _, l := range periods[key] {

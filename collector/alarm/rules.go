@@ -10,7 +10,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// Rules say what is an alarm: of which graphs, and from which loss on. They may be used by several at once.
+// Rules define alarms: the graphs and the loss threshold. They are safe for concurrent use.
 type Rules struct {
 	graphs    Graphs
 	threshold float64
@@ -18,21 +18,22 @@ type Rules struct {
 	clusters  map[marks.Segment]string
 }
 
-// Graphs are the graphs that may have alarms.
+// Graphs provides the graphs that may have alarms.
 type Graphs interface {
-	// Names are those of the graphs, in the order in which they are shown.
+	// Names returns the names of the graphs, in display order.
 	Names() []string
-	// Drills has for each graph what finds the clusters in which more than a part of the packets was lost.
+	// Drills returns a Drill per graph, which finds the clusters that lost more than a fraction of the packets.
 	Drills(threshold float64) (map[string]*marks.Drill, error)
-	// Clusters are the parts of graphs by the names that rows have for them.
+	// Clusters returns the names of the graphs' parts in rows.
 	Clusters() (map[marks.Segment]string, error)
-	// Blame holds the losses of all graphs against each other.
+	// Blame returns a comparison of the losses of all graphs.
 	Blame() (*marks.Blame, error)
-	// Wait is the number of periods that a result waits for reports at most.
+	// Wait returns the maximum number of periods that a result waits for reports.
 	Wait() int
 }
 
-// New has alarms of graphs that lost more than this part of the packets of a period: 0 to less than 1.
+// New returns rules with alarms for graphs that lost more than this fraction of a period's packets, from 0 to less than
+// 1.
 func New(g Graphs, threshold float64) (*Rules, error) {
 	if !(threshold >= 0 && threshold < 1) {
 		return nil, fmt.Errorf("the part of packets whose loss is an alarm is %v, want 0 to less than 1", threshold)
@@ -46,30 +47,31 @@ func New(g Graphs, threshold float64) (*Rules, error) {
 	return r, err
 }
 
-// Threshold is the part of the packets whose loss is accepted.
+// Threshold returns the accepted loss as a fraction of the packets.
 func (r *Rules) Threshold() float64 { return r.threshold }
 
-// Graphs are the names of the graphs, in the order of the file.
+// Graphs returns the names of the graphs, in the order of the file.
 func (r *Rules) Graphs() []string { return r.graphs.Names() }
 
-// Cluster is what rows call a part of a graph; "": the whole.
+// Cluster returns the name in rows of a part of a graph, or "" for the whole graph.
 func (r *Rules) Cluster(graph, from, to string) string {
 	return r.clusters[marks.Segment{Path: graph, From: from, To: to}]
 }
 
-// stale is when a graph whose newest period ended so long ago is not known any more: rows must have come.
+// stale returns the age, in ns, of the newest period's end after which a graph's state is unknown, because rows should
+// have arrived.
 func (r *Rules) stale(length int64) int64 {
 	return int64(r.graphs.Wait()+periodsUntold)*length + int64(untold)
 }
 
-// A row comes when the next periods are told and the window in which that was is closed, at the latest when sources
-// have been silent.
+// A row arrives when the next periods are reported and the window of those reports is closed. At the latest it arrives
+// when sources have been silent.
 const (
 	periodsUntold = 8
 	untold        = 2 * time.Minute
 )
 
-// resultOf is the join's result that a row was made of, as far as alarms need it.
+// resultOf returns the join's result behind a row, as far as alarms need it.
 func resultOf(l *result.Loss) marks.Result {
 	r := marks.Result{Path: l.Flow, From: l.From, To: l.To, Period: l.Period,
 		Start: altmark.At(time.Unix(0, l.Window.Start)), Lost: l.Lost, LossValid: l.Known}

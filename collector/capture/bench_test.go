@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// manyPackets is a capture of n frames of 100 bytes, a microsecond apart.
+// manyPackets returns a capture of n frames of 100 bytes, a microsecond apart.
 func manyPackets(b *testing.B, n int) []byte {
 	b.Helper()
 	var buf bytes.Buffer

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// DatagramsLost is how many datagrams the kernel has dropped because nobody read the UDP socket in time, since it was
-// opened.
+// DatagramsLost returns the number of datagrams that the kernel dropped since the UDP socket was opened, because the
+// process read too slowly.
 func DatagramsLost(socket syscall.Conn) (uint64, error) {
 	raw, err := socket.SyscallConn()
 	if err != nil {
@@ -42,7 +42,8 @@ func DatagramsLost(socket syscall.Conn) (uint64, error) {
 	return 0, fmt.Errorf("ask what was lost: the kernel does not list the socket %d", st.Ino)
 }
 
-// socketDrops finds a socket by its inode in a list such as /proc/net/udp, whose last column is what was dropped.
+// socketDrops finds a socket by its inode in a list such as /proc/net/udp, and returns the last column, the number of
+// drops.
 func socketDrops(list io.Reader, inode uint64) (drops uint64, found bool, err error) {
 	const inodeColumn = 9
 	lines := bufio.NewScanner(list)

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// DatagramsLost says that only Linux tells.
+// DatagramsLost returns an error, because only Linux reports the number.
 func DatagramsLost(syscall.Conn) (uint64, error) {
 	return 0, errors.New("only Linux says what was lost at a socket")
 }

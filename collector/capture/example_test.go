@@ -10,7 +10,7 @@ import (
 	"tamtam/collector/capture"
 )
 
-// Writes a capture of two frames that are out of order, and reads it back in the order of their times.
+// This example writes a capture of two frames that are out of order, and reads them in time order.
 func Example() {
 	var file bytes.Buffer
 	w := capture.NewWriter(&file, "port1.pcap")
@@ -18,7 +18,7 @@ func Example() {
 	frame := make([]byte, 60)
 	for _, err := range []error{
 		w.Write(start.Add(2*time.Nanosecond), frame, 60),
-		w.Write(start.Add(time.Nanosecond), frame[:14], 1500), // only its beginning was captured
+		w.Write(start.Add(time.Nanosecond), frame[:14], 1500), // truncated
 		w.Close(),
 	} {
 		if err != nil {
@@ -48,7 +48,7 @@ func Example() {
 	// 1 2ns 60 60 false
 }
 
-// A damaged file gives an error that says where, and never a packet that was made up.
+// A damaged file causes an error with the position, and never an invented packet.
 func ExampleError() {
 	_, err := capture.NewReader(bytes.NewReader([]byte("GIF89a")), "picture.gif")
 	fmt.Println(strings.ReplaceAll(err.Error(), "; ", "\n"))

@@ -7,27 +7,27 @@ import (
 	"strings"
 )
 
-// The link types that are read, by their numbers in the registry of tcpdump.org.
+// The supported link types, by their numbers in the registry of tcpdump.org.
 const (
 	ethernet     = 1
 	rawIP        = 101 // IPv4 or IPv6
-	linuxCooked  = 113 // what Linux gives for the interface "any"
+	linuxCooked  = 113 // Linux's type for the interface "any"
 	rawIPv4      = 228
 	rawIPv6      = 229
 	linuxCooked2 = 276
 )
 
-// linkHeaders are the lengths of the headers that stand in front of the network layer, without Ethernet's.
+// linkHeaders holds the lengths of the headers before the network layer, without Ethernet's.
 var linkHeaders = map[uint32]int{ethernet: 0, rawIP: 0, rawIPv4: 0, rawIPv6: 0, linuxCooked: 16, linuxCooked2: 20}
 
-// linkNames are the link types that are read, and common others.
+// linkNames holds the names of supported and other common link types.
 var linkNames = map[uint32]string{
 	0: "NULL", ethernet: "ETHERNET", 8: "SLIP", 9: "PPP", rawIP: "RAW", 104: "C_HDLC", 105: "IEEE802_11",
 	linuxCooked: "LINUX_SLL", 127: "IEEE802_11_RADIOTAP", 189: "USB_LINUX", rawIPv4: "IPV4", rawIPv6: "IPV6",
 	linuxCooked2: "LINUX_SLL2",
 }
 
-// checkLinkType refuses what is not read, by its name where it is a common one.
+// checkLinkType returns an error for an unsupported link type, with its name if it is common.
 func checkLinkType(s *source, at int64, link uint32) error {
 	if _, ok := linkHeaders[link]; ok {
 		return nil
@@ -44,7 +44,7 @@ func checkLinkType(s *source, at int64, link uint32) error {
 	return s.fail(at, "link type %d (%s); supported are %s", link, name, strings.Join(read, ", "))
 }
 
-// Ethernet's header without tags, and what its type is at least: a smaller number is a length (IEEE 802.3).
+// Length of Ethernet's header without tags, and the lowest EtherType: a smaller number is a length (IEEE 802.3).
 const (
 	ethernetHeader = 14
 	leastType      = 0x600
@@ -55,12 +55,12 @@ const (
 const (
 	typeIPv4 = 0x0800
 	typeIPv6 = 0x86dd
-	typeNone = 0xffff // reserved, so that no reader takes the packet for IP
+	typeNone = 0xffff // reserved, so that no reader mistakes the packet for IP
 )
 
-// toEthernet makes a packet of a link type an Ethernet frame. The packet stands in b behind ethernetHeader unused bytes
-// and is length bytes long on the wire. Where the link type has an Ethernet address of the sender it is kept. Addresses
-// that are unknown are zero.
+// toEthernet converts a packet of a link type to an Ethernet frame. The packet follows ethernetHeader unused bytes in
+// b, and had length bytes on the wire. The sender's Ethernet address is kept if the link type has it. Unknown addresses
+// are zero.
 func toEthernet(b []byte, link uint32, length int) (frame []byte, wire int) {
 	if link == ethernet {
 		return b[ethernetHeader:], length
@@ -85,7 +85,7 @@ func toEthernet(b []byte, link uint32, length int) (frame []byte, wire int) {
 	default:
 		kind = rawType(payload)
 	}
-	if kind < leastType { // what Linux has for frames of IEEE 802.3, whose type is a length
+	if kind < leastType { // Linux's type for frames of IEEE 802.3, whose type is a length
 		kind = uint16(min(wire-ethernetHeader, mostLength))
 	}
 	clear(frame[:6])
@@ -94,7 +94,7 @@ func toEthernet(b []byte, link uint32, length int) (frame []byte, wire int) {
 	return frame, wire
 }
 
-// cookedAddress is the sender's address in a cooked header if it is one of Ethernet, by its length; otherwise nil.
+// cookedAddress returns the sender's address in a cooked header if its length is that of Ethernet, otherwise nil.
 func cookedAddress(length, address []byte) []byte {
 	if binary.BigEndian.Uint16(length) != 6 {
 		return nil
@@ -102,8 +102,8 @@ func cookedAddress(length, address []byte) []byte {
 	return address[:6]
 }
 
-// cookedType is the Ethernet type of a cooked header. The protocol is none for devices of frame relay, IEEE 802.11 and
-// netlink, by their ARPHRD numbers.
+// cookedType returns the EtherType of a cooked header. For devices of frame relay, IEEE 802.11 and netlink, given by
+// their ARPHRD numbers, the protocol field is not an EtherType.
 func cookedType(device, protocol []byte) uint16 {
 	switch binary.BigEndian.Uint16(device) {
 	case 770, 801, 802, 803, 824:
@@ -112,7 +112,7 @@ func cookedType(device, protocol []byte) uint16 {
 	return binary.BigEndian.Uint16(protocol)
 }
 
-// rawType is the type of a packet that begins with its IP header.
+// rawType returns the EtherType of a packet that begins with its IP header.
 func rawType(packet []byte) uint16 {
 	switch {
 	case len(packet) > 0 && packet[0]>>4 == 4:

@@ -14,7 +14,7 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// asLink is the packet of an Ethernet frame as a link type has it, and false if that has no place for it.
+// asLink returns the packet of an Ethernet frame in a link type. It returns false if the link type cannot represent it.
 func asLink(link uint32, frame []byte) ([]byte, bool) {
 	kind, payload := frame[12:14], frame[14:]
 	address := append(bytes.Clone(frame[6:12]), 0, 0)
@@ -32,7 +32,7 @@ func asLink(link uint32, frame []byte) ([]byte, bool) {
 	return payload, is4 && link != rawIPv6 || is6 && link != rawIPv4
 }
 
-// withoutAddresses is a frame as it comes out of a capture of a link type.
+// withoutAddresses returns a frame as read from a capture of a link type.
 func withoutAddresses(link uint32, frame []byte) []byte {
 	frame = bytes.Clone(frame)
 	switch link {
@@ -45,7 +45,7 @@ func withoutAddresses(link uint32, frame []byte) []byte {
 	return frame
 }
 
-// A capture of any link type, in any format, gives the frames of the same capture of Ethernet.
+// A capture of any link type and format gives the frames of the same Ethernet capture.
 func TestLinkTypes(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 200}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 36))
@@ -122,7 +122,7 @@ func TestLinkTypes(t *testing.T) {
 	})
 }
 
-// What has no Ethernet type, or no header, is nobody's IP; a header that is cut is named.
+// Packets without an EtherType or header are not mistaken for IP. A truncated header is reported.
 func TestUncommonCooked(t *testing.T) {
 	cooked := func(packet ...byte) []byte {
 		b := binary.LittleEndian.AppendUint32(nil, magicNano)
@@ -139,7 +139,7 @@ func TestUncommonCooked(t *testing.T) {
 		// A frame of IEEE 802.3 with LLC, and a device without addresses.
 		{[]byte{0, 0, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0, 0, 4, 0x42, 0x42, 3}, "000000000000 020000000001 0003 424203"},
 		{[]byte{0, 0, 0xff, 0xfe, 0, 0, 9, 9, 9, 9, 9, 9, 9, 9, 8, 0, 0x45}, "000000000000 000000000000 0800 45"},
-		// Netlink, whose protocols have numbers of their own.
+		// Netlink, whose protocol numbers are different.
 		{[]byte{0, 4, 3, 0x38, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0x45}, "000000000000 000000000000 ffff 45"},
 		{[]byte{0, 0, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0, 8},
 			"captured length 15, want the 16 bytes of the header of link type 113"},
@@ -160,7 +160,7 @@ func TestUncommonCooked(t *testing.T) {
 	}
 }
 
-// A packet without a time is refused where times are needed, and read where they are not.
+// A packet without a time is refused if times are required, and read otherwise.
 func TestNoTime(t *testing.T) {
 	g := newNg(binary.LittleEndian).iface().enhanced(0, 1, 60, 60).block(blockSimple, uint32(60), make([]byte, 60))
 	for name, next := range map[string]func(*Reader) func() (Packet, error){
@@ -182,7 +182,7 @@ func TestNoTime(t *testing.T) {
 	}
 }
 
-// A gzip file that is damaged gives its packets before the damage, and then an error.
+// A damaged gzip file gives the packets before the damage, and then an error.
 func TestDamagedGzip(t *testing.T) {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)

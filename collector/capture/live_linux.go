@@ -15,24 +15,25 @@ import (
 )
 
 const (
-	// liveBuffer is room for frames that come while others are read, in bytes. What Linux gives by itself is full with
-	// a dozen jumbo frames.
+	// liveBuffer is the size in bytes of the buffer for frames that arrive during processing. A dozen jumbo frames fill
+	// Linux's default buffer.
 	liveBuffer = 16 << 20
-	// liveLength is the longest frame that is kept whole: the kernel hands over merged ones of 64 kB and more.
+	// liveLength is the maximum length of a frame that is kept complete. The kernel delivers merged frames of 64 kB and
+	// more.
 	liveLength = 256 << 10
 )
 
-// Live reads the frames of an interface of this host as they come.
+// Live reads the frames of an interface of this host as they arrive.
 type Live struct {
 	name   string
 	file   *os.File // the socket
 	socket syscall.RawConn
 	frame  []byte
-	notes  []byte // what the kernel says of a frame beside it
+	notes  []byte // the kernel's ancillary data of a frame
 	number int64
 }
 
-// Listen opens an interface for all frames that pass it, both ways, also those for others. It needs CAP_NET_RAW.
+// Listen opens an interface for all frames in both directions, including those for other hosts. It needs CAP_NET_RAW.
 func Listen(name string) (*Live, error) {
 	l, err := listen(name)
 	if err != nil {
@@ -46,13 +47,13 @@ func listen(name string) (*Live, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Protocol 0: nothing comes before it is bound to the interface.
+	// With protocol 0 nothing is received before the socket is bound to the interface.
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open a raw socket: %w", err)
 	}
-	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, liveBuffer) != nil { // without CAP_NET_ADMIN
-		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, liveBuffer) // as much of it as is granted
+	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, liveBuffer) != nil { // fails without CAP_NET_ADMIN
+		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, liveBuffer) // as much as is granted
 	}
 	err = errors.Join(
 		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1),
@@ -75,7 +76,7 @@ func networkOrder(v uint16) uint16 {
 	return binary.NativeEndian.Uint16(binary.BigEndian.AppendUint16(nil, v))
 }
 
-// Next waits for the next frame, until ctx ends. A VLAN tag that the kernel took out of it is not in it.
+// Next waits for the next frame, until ctx ends. The frame lacks a VLAN tag that the kernel removed.
 func (l *Live) Next(ctx context.Context) (Packet, error) {
 	stop := context.AfterFunc(ctx, func() { _ = l.file.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
@@ -100,7 +101,7 @@ func (l *Live) Next(ctx context.Context) (Packet, error) {
 	return Packet{Time: at, Data: data, Len: n, Number: l.number}, nil
 }
 
-// arrival is when the kernel took a frame.
+// arrival returns the time at which the kernel received a frame.
 func arrival(notes []byte) (time.Time, bool) {
 	messages, _ := unix.ParseSocketControlMessage(notes)
 	for _, m := range messages {
@@ -118,8 +119,8 @@ func arrival(notes []byte) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// Lost is how many frames there was no room for since the last call: this process was too slow. It can be asked until
-// the reading is closed.
+// Lost returns the number of frames dropped since the last call because this process was too slow. It can be called
+// until Close.
 func (l *Live) Lost() (uint64, error) {
 	var stats *unix.TpacketStats
 	var err error
@@ -132,5 +133,5 @@ func (l *Live) Lost() (uint64, error) {
 	return uint64(stats.Drops), nil
 }
 
-// Close ends the reading.
+// Close closes the socket.
 func (l *Live) Close() error { return l.file.Close() }

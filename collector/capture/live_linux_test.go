@@ -12,7 +12,7 @@ import (
 	"tamtam/internal/netns/netnstest"
 )
 
-// loopback brings lo up, and returns a UDP socket there that nobody reads, and one that sends to it.
+// loopback brings lo up. It returns a UDP socket that no process reads, and a connection that sends to it.
 func loopback(t *testing.T) (to *net.UDPConn, from net.Conn) {
 	t.Helper()
 	if out, err := exec.Command("ip", "link", "set", "lo", "up").CombinedOutput(); err != nil {
@@ -39,8 +39,7 @@ func send(t *testing.T, to net.Conn, datagrams, size int) {
 	}
 }
 
-// What is read of an interface and what was lost are all that passed, also where it is asked after the end, and
-// nothing is told twice.
+// Read and lost frames add up to all frames that passed, even if Lost is called after the end. No frame counts twice.
 func TestListen(t *testing.T) {
 	if !netnstest.Own(t) {
 		return
@@ -51,11 +50,11 @@ func TestListen(t *testing.T) {
 		t.Skip(err)
 	}
 	defer in.Close()
-	const sent = 20000 // more than there is room for; each is seen as it leaves and as it comes
+	const sent = 20000 // exceeds the buffer; each frame appears once outgoing and once incoming
 	send(t, conn, sent, 1000)
 	ctx, end := context.WithCancel(t.Context())
 	read, last := uint64(0), 0
-	for last < 2 { // both of a longer one that is sent when there is room again
+	for last < 2 { // both appearances of a longer frame that is sent once the buffer has space
 		p, err := in.Next(ctx)
 		if err != nil {
 			t.Fatal(err)
@@ -83,7 +82,7 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// What the kernel drops of datagrams is told.
+// DatagramsLost returns the datagrams that the kernel dropped.
 func TestDatagramsLost(t *testing.T) {
 	if !netnstest.Own(t) {
 		return
@@ -97,7 +96,7 @@ func TestDatagramsLost(t *testing.T) {
 	lost, err := DatagramsLost(to)
 	read := uint64(0)
 	buf := make([]byte, 2000)
-	for ; read+lost < sent; read++ { // what is left can be read; one too many would wait for ever
+	for ; read+lost < sent; read++ { // the rest can be read; one read more would block for ever
 		if _, err := to.Read(buf); err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +110,7 @@ func TestDatagramsLost(t *testing.T) {
 	}
 }
 
-// A list of sockets that is damaged is no answer.
+// A damaged list of sockets causes an error.
 func TestSocketDrops(t *testing.T) {
 	const line = " 12: 0100007F:2382 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 4711 2 0000 "
 	for _, tt := range []struct {

@@ -16,7 +16,7 @@ const (
 // pcap is the classic format (draft-ietf-opsawg-pcap).
 type pcap struct {
 	order binary.ByteOrder
-	unit  time.Duration // of the fraction of a second
+	unit  time.Duration // unit of the fraction of a second
 	fcs   int           // bytes of frame check sequence at each packet's end
 	link  uint32
 	head  [16]byte
@@ -31,8 +31,8 @@ func newPcap(s *source, order binary.ByteOrder, unit time.Duration) (*pcap, erro
 	if major, minor := order.Uint16(head[0:]), order.Uint16(head[2:]); major != 2 || minor != 4 {
 		return nil, s.fail(4, "pcap version %d.%d, want 2.4", major, minor)
 	}
-	// The low 16 bits are the link type; bit 26 says that the top 4 bits count the 16-bit
-	// words of frame check sequence.
+	// The low 16 bits are the link type. If bit 26 is set, the top 4 bits contain the length of the frame check
+	// sequence in 16-bit words.
 	link := order.Uint32(head[16:])
 	if err := checkLinkType(s, 20, link&0xffff); err != nil {
 		return nil, err

@@ -16,48 +16,47 @@ const (
 	orderMagic     = 0x1a2b3c4d
 )
 
-// Options that matter here.
+// Options that are evaluated.
 const (
 	optEnd        = 0
 	optResolution = 9  // of an interface: units of its times
 	optFCSLength  = 13 // of an interface
 	optOffset     = 14 // of an interface: seconds to add to its times
-	optFlags      = 2  // of a packet: bits 5-8 are its frame check sequence's length
+	optFlags      = 2  // of a packet: bits 5-8 are the length of its frame check sequence
 )
 
-// maxInterfaces bounds what a section may make us remember.
+// maxInterfaces limits the memory of a section.
 const maxInterfaces = 65536
 
-// maxSeconds bounds times to the years that can be written with four digits. Later ones
-// mean a damaged file.
+// maxSeconds limits times to four-digit years. Later ones indicate a damaged file.
 const maxSeconds = 253402300800
 
 // pcapng is the block-structured format. Blocks of other types are skipped.
 type pcapng struct {
 	order      binary.ByteOrder
-	interfaces []pcapngInterface // of the current section
+	interfaces []pcapngInterface // interfaces of the current section
 	buf        [20]byte
 }
 
 type pcapngInterface struct {
 	linkType  uint32
 	snap      uint32
-	perSecond uint64 // units of the packets' times
+	perSecond uint64 // units of the packets' times per second
 	offset    int64  // seconds
 	fcs       int    // bytes
 }
 
-// block is the one being read.
+// block is the current block.
 type block struct {
 	kind   uint32
 	at     int64  // offset of its first byte
-	length uint32 // total, as stated at its start
+	length uint32 // total length, as stated at its start
 }
 
-// rest is how many bytes of b's body are unread.
+// rest returns the number of unread bytes of b's body.
 func (b block) rest(s *source) int64 { return b.at + int64(b.length) - 4 - s.offset }
 
-// newPcapng reads the first section header, whose block type was read as magic.
+// newPcapng reads the first section header. Its block type was already read as the magic number.
 func newPcapng(s *source) (*pcapng, error) {
 	g := &pcapng{}
 	return g, g.section(s, 0)
@@ -117,7 +116,7 @@ func (g *pcapng) length(s *source, b *block) error {
 	return nil
 }
 
-// end skips what is left of b and checks the length repeated at its end.
+// end skips the rest of b and checks the length repeated at its end.
 func (g *pcapng) end(s *source, b block) error {
 	if err := s.skip(b.rest(s), "block"); err != nil {
 		return err
@@ -132,7 +131,7 @@ func (g *pcapng) end(s *source, b block) error {
 	return nil
 }
 
-// fixed reads n bytes that every block of b's type starts with.
+// fixed reads the n bytes with which every block of b's type starts.
 func (g *pcapng) fixed(s *source, b block, n int, what string) ([]byte, error) {
 	if rest := b.rest(s); rest < int64(n) {
 		return nil, s.fail(b.at+4, "block length %d leaves %d bytes for the %s, want at least %d", b.length, rest, what, n)
@@ -140,8 +139,8 @@ func (g *pcapng) fixed(s *source, b block, n int, what string) ([]byte, error) {
 	return g.buf[:n], s.read(g.buf[:n], what, false)
 }
 
-// section reads a section header whose block type was read at the offset at. It starts
-// with no interfaces, and may change the byte order.
+// section reads a section header whose block type was read at offset at. The section starts without interfaces, and may
+// change the byte order.
 func (g *pcapng) section(s *source, at int64) error {
 	var head [8]byte
 	if err := s.read(head[:], "section header", false); err != nil {
@@ -195,7 +194,7 @@ func (g *pcapng) iface(s *source, b block) error {
 			in.offset = int64(g.order.Uint64(value))
 		case code == optFCSLength && len(value) == 1:
 			in.fcs = int(value[0])
-			if in.fcs == 32 { // written in bits by some, in bytes by most
+			if in.fcs == 32 { // some write it in bits, most in bytes
 				in.fcs = 4
 			}
 		}
@@ -208,7 +207,7 @@ func (g *pcapng) iface(s *source, b block) error {
 	return nil
 }
 
-// unitsPerSecond converts an if_tsresol: a negative power of 10, or of 2 with the top bit set.
+// unitsPerSecond converts an if_tsresol: a negative power of 10, or of 2 if the top bit is set.
 func unitsPerSecond(resolution byte) (uint64, bool) {
 	exponent := resolution & 0x7f
 	if resolution&0x80 != 0 {
@@ -224,8 +223,8 @@ func unitsPerSecond(resolution byte) (uint64, bool) {
 	return per, true
 }
 
-// options reads b's options to their end and calls use with those of at most 8 bytes; longer
-// ones (comments, names) are skipped.
+// options reads b's options to their end, and calls use for those of at most 8 bytes. Longer ones (comments, names) are
+// skipped.
 func (g *pcapng) options(s *source, b block, use func(code uint16, at int64, value []byte) error) error {
 	for b.rest(s) >= 4 {
 		at := s.offset
@@ -256,8 +255,8 @@ func (g *pcapng) options(s *source, b block, use func(code uint16, at int64, val
 	return nil
 }
 
-// packet reads an enhanced packet block, or an obsolete packet block, whose layout
-// differs in the size of the interface's number.
+// packet reads an enhanced packet block, or an obsolete packet block, which has an interface number of a different
+// size.
 func (g *pcapng) packet(r *Reader, b block) (Packet, error) {
 	s := &r.src
 	head, err := g.fixed(s, b, 20, "packet's header")
@@ -314,8 +313,8 @@ func (g *pcapng) data(r *Reader, b block, in pcapngInterface, at int64, captured
 	return data, wire, s.skip(-int64(captured)&3, "padding")
 }
 
-// simple reads a simple packet block: a packet of the section's first interface, without a time. How much of it was
-// captured follows from the interface's snap length.
+// simple reads a simple packet block: a packet of the section's first interface, without a time. Its captured length
+// follows from the interface's snap length.
 func (g *pcapng) simple(r *Reader, b block) (Packet, error) {
 	s := &r.src
 	r.simple = b.at

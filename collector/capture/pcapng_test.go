@@ -16,8 +16,7 @@ type ng struct {
 	bytes []byte
 }
 
-// block appends a block whose body is given in parts: uint16, uint32, uint64, or bytes that are
-// padded to 32 bits.
+// block appends a block whose body is given in parts: uint16, uint32, uint64, or bytes that are padded to 32 bits.
 func (g *ng) block(kind uint32, parts ...any) *ng {
 	var body []byte
 	for _, part := range parts {
@@ -45,7 +44,7 @@ func (g *ng) section() *ng {
 	return g.block(blockSection, uint32(orderMagic), uint16(1), uint16(0), uint64(math.MaxUint64))
 }
 
-// iface appends an Ethernet interface with options, each a code, a length and bytes.
+// iface appends an Ethernet interface with options, each as a code, a length and bytes.
 func (g *ng) iface(options ...any) *ng {
 	return g.block(blockInterface, append([]any{uint16(ethernet), uint16(0), uint32(0)}, options...)...)
 }
@@ -102,8 +101,8 @@ func TestPcapngTimes(t *testing.T) {
 }
 
 func TestPcapngSections(t *testing.T) {
-	// Each section has its own byte order and interfaces; unknown blocks are skipped; options of a
-	// packet follow its padding.
+	// Each section has its own byte order and interfaces. Unknown blocks are skipped. Options of a packet follow its
+	// padding.
 	g := newNg(binary.LittleEndian).iface(option(optResolution, 9)...)
 	g.block(0x0bad, make([]byte, 1000))
 	g.enhanced(0, 1, 61, 61, option(1, []byte("a comment")...)...)

@@ -6,12 +6,13 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"time"
 )
 
-// MaxCaptured is the most bytes that a packet may have, captured or not: the largest snap
-// length that libpcap and Wireshark accept. More means a damaged file.
+// MaxCaptured is the maximum number of bytes of a packet, captured or not: the largest snap length that libpcap and
+// Wireshark accept. More indicates a damaged file.
 const MaxCaptured = 262144
 
 // Packet is one frame of a capture, without its frame check sequence.
@@ -19,14 +20,16 @@ type Packet struct {
 	// Time is UTC and exact to the nanosecond; finer times are rounded down. It is zero for a simple packet block, which
 	// has no time.
 	Time time.Time
-	// Data is what was captured, from the destination MAC on. It is valid until the next call of Next. Where the capture
-	// has no Ethernet header, one stands here in its place, whose unknown addresses are zero.
+	// Data holds the captured bytes, from the destination MAC on. It is valid until the next call of Next. If the
+	// capture has no Ethernet header, Data has one whose unknown addresses are zero.
 	Data   []byte
-	Len    int   // length of the frame on the wire; above len(Data) when the snap length cut it
-	Number int64 // its place in the file, from 1
+	Len    int   // length of the frame on the wire; above len(Data) if the snap length truncated it
+	Number int64 // position in the file, from 1
+	// From is the sender of a datagram that a [Socket] received; Data is then its payload. It is not set for frames.
+	From netip.AddrPort
 }
 
-// Cut reports whether the capture holds only the frame's beginning.
+// Cut reports whether the capture contains only the frame's beginning.
 func (p Packet) Cut() bool { return len(p.Data) < p.Len }
 
 // Reader reads the packets of one capture, in the order of the file.
@@ -35,18 +38,18 @@ type Reader struct {
 	format format
 	closer io.Closer
 	buf    []byte
-	err    error // what ended the reading
+	err    error // the error that ended reading
 	simple int64 // offset of the last simple packet block
 }
 
-// format is a file format after its header was read. The two are pcap and pcapng.
+// format is a file format whose header was read: pcap or pcapng.
 type format interface {
 	// next reads one packet into r.buf, or returns io.EOF between two packets.
 	next(r *Reader) (Packet, error)
 }
 
-// Open opens the capture file at path. An error is that of the file system, or an [*Error] where the
-// file is not a capture that can be read.
+// Open opens the capture file at path. It returns an error of the file system, or an [*Error] if the file is not a
+// readable capture.
 func Open(path string) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -61,9 +64,9 @@ func Open(path string) (*Reader, error) {
 	return r, nil
 }
 
-// NewReader reads a capture from in, and its file header at once; name stands for it in errors. It
-// is an [*Error] if that is not one of pcap or pcapng, packed by gzip or not. Offsets in errors are those of
-// the unpacked file. Closing in stays the caller's task.
+// NewReader reads a capture from in, beginning with its file header. Errors contain name. It returns an [*Error] if in
+// is neither pcap nor pcapng, optionally compressed with gzip. Offsets in errors refer to the uncompressed file. The
+// caller must close in.
 func NewReader(in io.Reader, name string) (*Reader, error) {
 	const buffer = 64 << 10
 	r := &Reader{src: source{br: bufio.NewReaderSize(in, buffer), name: name}}
@@ -101,7 +104,7 @@ func NewReader(in io.Reader, name string) (*Reader, error) {
 	return r, nil
 }
 
-// otherFormat names the kind of file that people hand to capture readers by mistake.
+// otherFormat returns the kind of a file that is often mistaken for a supported capture.
 func otherFormat(magic [4]byte) string {
 	switch {
 	case magic[0] == 0x1f && magic[1] == 0x8b:
@@ -116,8 +119,8 @@ func otherFormat(magic [4]byte) string {
 	return "no known capture format"
 }
 
-// Next returns the next packet, io.EOF after the last one, or an [*Error]. After an error it
-// goes on returning the same.
+// Next returns the next packet, io.EOF after the last one, or an [*Error]. After an error it returns the same error
+// again.
 func (r *Reader) Next() (Packet, error) {
 	if r.err != nil {
 		return Packet{}, r.err
@@ -132,7 +135,7 @@ func (r *Reader) Next() (Packet, error) {
 	return p, nil
 }
 
-// NextTimed is Next for a reader that needs the time of each packet. A packet without a time is an [*Error].
+// NextTimed is Next for callers that need the time of each packet. It returns an [*Error] for a packet without a time.
 func (r *Reader) NextTimed() (Packet, error) {
 	p, err := r.Next()
 	if err == nil && p.Time.IsZero() {
@@ -142,10 +145,10 @@ func (r *Reader) NextTimed() (Packet, error) {
 	return p, err
 }
 
-// Name is the name given to Open or NewReader.
+// Name returns the name given to Open or NewReader.
 func (r *Reader) Name() string { return r.src.name }
 
-// Close closes the file that Open opened; after NewReader it does nothing.
+// Close closes the file that Open opened. After NewReader it does nothing.
 func (r *Reader) Close() error {
 	if r.closer == nil {
 		return nil
@@ -153,8 +156,8 @@ func (r *Reader) Close() error {
 	return r.closer.Close()
 }
 
-// data reads a packet's captured bytes into r's buffer, and makes them an Ethernet frame. at is the offset of the
-// packet's header; fcs is how many of the bytes on the wire were a frame check sequence.
+// data reads a packet's captured bytes into r's buffer and converts them to an Ethernet frame. at is the offset of the
+// packet's header, and fcs the length of the frame check sequence on the wire in bytes.
 func (r *Reader) data(at int64, link uint32, captured, length uint32, fcs int) (data []byte, wire int, err error) {
 	if captured > MaxCaptured {
 		return nil, 0, r.src.fail(at, "captured length %d, want at most %d", captured, MaxCaptured)

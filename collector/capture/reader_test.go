@@ -20,8 +20,8 @@ import (
 	"github.com/gopacket/gopacket/pcapgo"
 )
 
-// got is a packet as these tests compare it; nanos counts from the second 1795226788,
-// in which the files of testdata were recorded.
+// got is a packet in the form that these tests compare. Nanos counts from the second 1795226788, in which the files of
+// testdata were recorded.
 type got struct {
 	Nanos         int64
 	Captured, Len int
@@ -46,7 +46,7 @@ func readAll(t *testing.T, next func() (Packet, error)) (all []Packet, err error
 	}
 }
 
-// The files were written by tcpdump, editcap and mergecap; what they hold is as tshark prints it. cooked.pcap and
+// The files were written by tcpdump, editcap and mergecap, and the expected content is that of tshark. cooked.pcap and
 // raw.pcapng have the packets of micro.pcap with other link types.
 func TestFilesOfOtherTools(t *testing.T) {
 	tests := []struct {
@@ -96,7 +96,7 @@ func TestFilesOfOtherTools(t *testing.T) {
 	}
 }
 
-// A second opinion: gopacket's readers on the files that they read rightly.
+// Our readers agree with gopacket's on the files that gopacket reads correctly.
 func TestAgreesWithGopacket(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.pcap*")
 	if err != nil || len(files) == 0 {
@@ -109,7 +109,7 @@ func TestAgreesWithGopacket(t *testing.T) {
 		}
 		r, err := NewReader(bytes.NewReader(content), file)
 		if err != nil {
-			continue // what is refused is another test's business
+			continue // other tests cover refused files
 		}
 		ours, err := readAll(t, r.Next)
 		if err != nil {
@@ -128,7 +128,7 @@ func TestAgreesWithGopacket(t *testing.T) {
 	}
 }
 
-// unpacked is a file without gzip.
+// unpacked returns a file without gzip compression.
 func unpacked(t *testing.T, content []byte) []byte {
 	t.Helper()
 	if content[0] != 0x1f || content[1] != 0x8b {
@@ -144,7 +144,7 @@ func unpacked(t *testing.T, content []byte) []byte {
 	return content
 }
 
-// gopacketEthernet makes a packet of another link type one of Ethernet, by gopacket's layers.
+// gopacketEthernet converts a packet of another link type to Ethernet, by gopacket's layers.
 func gopacketEthernet(t *testing.T, link layers.LinkType, p Packet) Packet {
 	t.Helper()
 	e := layers.Ethernet{SrcMAC: make([]byte, 6), DstMAC: make([]byte, 6), EthernetType: layers.EthernetTypeIPv4}
@@ -221,8 +221,8 @@ func TestRefusedFiles(t *testing.T) {
 	}
 }
 
-// pcapBytes builds a pcap file: a header of the given magic, and records whose fields are
-// given as they are, with data of the captured length.
+// pcapBytes returns a pcap file: a header with this magic, and records with these fields, and data of the captured
+// length.
 func pcapBytes(order binary.AppendByteOrder, magic uint32, records ...[4]uint32) []byte {
 	b := order.AppendUint32(nil, magic)
 	b = order.AppendUint16(b, 2)
@@ -324,8 +324,8 @@ func TestDamagedPcap(t *testing.T) {
 	}
 }
 
-// Whatever is cut off a file, what is read is the packets before and an error, or
-// the end where the cut is between two packets.
+// A file that is truncated anywhere gives the packets before that point and an error, or the end if it is between two
+// packets.
 func TestEveryTruncation(t *testing.T) {
 	for _, file := range []string{"testdata/nano.pcap", "testdata/comment.pcapng", "testdata/two-interfaces.pcapng"} {
 		whole, err := os.ReadFile(file)
@@ -362,7 +362,7 @@ func TestEveryTruncation(t *testing.T) {
 	}
 }
 
-// A frame check sequence that the file says it holds is not part of the frame.
+// A frame check sequence that the file declares is not part of the frame.
 func TestFrameCheckSequenceIsRemoved(t *testing.T) {
 	content := with(pcapBytes(binary.LittleEndian, magicNano, [4]uint32{1, 2, 64, 64}, [4]uint32{1, 2, 62, 64},
 		[4]uint32{1, 2, 50, 64}), 23, 0x24)

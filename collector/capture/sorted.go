@@ -5,30 +5,28 @@ import (
 	"time"
 )
 
-// lookAhead is how many packets of a capture may be out of their time order: captures of
-// several queues or interfaces swap neighbours. It bounds the memory.
+// lookAhead is the maximum number of packets by which a packet may be out of time order. Captures of several queues or
+// interfaces swap neighbours. It bounds the memory.
 const lookAhead = 256
 
-// Sorted gives the packets of a capture in the order of their times; those of one time in the
-// order of the file.
+// Sorted returns the packets of a capture in time order. Packets of the same time are in file order.
 type Sorted struct {
 	reader *Reader
-	ahead  []*Packet // read ahead, earliest first, from head on
+	ahead  []*Packet // packets read ahead, earliest first, from head on
 	head   int
-	last   time.Time // of the packet returned last
-	lent   *Packet   // that packet, whose data the caller may still read
-	free   []*Packet // to use again
-	end    error     // what ended the reading, io.EOF or worse
-	err    error     // what Next goes on returning
+	last   time.Time // time of the packet returned last
+	lent   *Packet   // packet returned last, whose data the caller may still read
+	free   []*Packet // for reuse
+	end    error     // error that ended reading, io.EOF or another one
+	err    error     // error that Next returns from now on
 }
 
-// NewSorted sorts a reader. Closing that stays the caller's task.
+// NewSorted returns a Sorted for a reader. The caller must close the reader.
 func NewSorted(r *Reader) *Sorted { return &Sorted{reader: r} }
 
-// Next returns the next packet, or io.EOF after the last one. A damaged capture gives its
-// packets before the damage first, then its error. A packet that comes more than 256 packets
-// after its place is an error too. After an error it goes on returning the same. The data of a packet
-// are valid until the next call.
+// Next returns the next packet, or io.EOF after the last one. For a damaged capture it first returns the packets before
+// the damage, then the error. A packet that is more than 256 packets late is an error too. After an error it returns
+// the same error again. The data of a packet are valid until the next call.
 func (s *Sorted) Next() (Packet, error) {
 	if s.err != nil {
 		return Packet{}, s.err
@@ -53,9 +51,9 @@ func (s *Sorted) Next() (Packet, error) {
 	return *p, nil
 }
 
-// fill reads ahead. A packet goes after all those that are not later than it.
+// fill reads ahead. It inserts a packet after all those that are not later.
 func (s *Sorted) fill() {
-	if s.head == lookAhead { // move them to the front once in a while only
+	if s.head == lookAhead { // moves them to the front only occasionally
 		s.ahead = s.ahead[:copy(s.ahead, s.ahead[s.head:])]
 		s.head = 0
 	}
@@ -75,7 +73,7 @@ func (s *Sorted) fill() {
 	}
 }
 
-// hold copies p, whose data the reader will overwrite.
+// hold returns a copy of p, whose data the reader will overwrite.
 func (s *Sorted) hold(p Packet) *Packet {
 	var h *Packet
 	if n := len(s.free); n > 0 {

@@ -11,8 +11,8 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// file writes a capture whose packets have the given times in nanoseconds; each one's data says
-// which file and place it is from.
+// file writes a capture whose packets have these times in nanoseconds. The data of each packet contain its file and
+// position.
 func file(t *testing.T, name string, times ...int64) *Reader {
 	t.Helper()
 	var b bytes.Buffer
@@ -102,7 +102,7 @@ func TestSortedGivesPacketsBeforeDamage(t *testing.T) {
 	}
 }
 
-// Any file that is a little out of order gives the sorted whole.
+// Any file with small disorder is sorted completely.
 func TestSortedRandom(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 20}, func(t *testing.T, seed uint64) {
 		random := rand.New(rand.NewPCG(seed, 0))

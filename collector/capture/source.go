@@ -7,16 +7,16 @@ import (
 	"io"
 )
 
-// Error says where a capture is damaged, or which part of it is not supported.
+// Error describes where a capture is damaged, or which part of it is not supported.
 type Error struct {
-	File   string // as given to Open or NewReader
-	Packet int64  // the packet being read, the first is 1; 0 for the file's own header
-	Offset int64  // byte of the file where the offending field or structure starts
-	Reason string // what was found there, and what was expected
-	Err    error  // the cause, for a read that failed
+	File   string // name given to Open or NewReader
+	Packet int64  // number of the current packet from 1, or 0 for the file header
+	Offset int64  // offset of the invalid field or structure in the file
+	Reason string // the content found there, and the expected content
+	Err    error  // the cause of a failed read
 }
 
-// Error is file, packet, offset and reason in one line.
+// Error returns file, packet, offset and reason in one line.
 func (e *Error) Error() string {
 	where := "file header"
 	if e.Packet > 0 {
@@ -29,24 +29,24 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Unwrap returns the cause; io.ErrUnexpectedEOF is that of a file which ends too early.
+// Unwrap returns the cause. For a file that ends too early it is io.ErrUnexpectedEOF.
 func (e *Error) Unwrap() error { return e.Err }
 
-// source reads a file in order and knows where it is. Nothing it does allocates
-// in proportion to a length found in the file.
+// source reads a file sequentially and tracks its position. It never allocates in proportion to a length found in the
+// file.
 type source struct {
 	br     *bufio.Reader
 	name   string
-	offset int64 // of the next byte
-	packet int64 // number of the packet being read
+	offset int64 // offset of the next byte
+	packet int64 // number of the current packet
 }
 
 func (s *source) fail(offset int64, format string, args ...any) error {
 	return &Error{File: s.name, Packet: s.packet, Offset: offset, Reason: fmt.Sprintf(format, args...)}
 }
 
-// read fills buf, which holds what. A file that ends before the first byte gives
-// io.EOF when atEnd allows the file to end here.
+// read fills buf. what describes its content. If the file ends before the first byte, read returns io.EOF if atEnd
+// allows the end here.
 func (s *source) read(buf []byte, what string, atEnd bool) error {
 	start := s.offset
 	n, err := io.ReadFull(s.br, buf)
@@ -63,7 +63,7 @@ func (s *source) read(buf []byte, what string, atEnd bool) error {
 	}
 }
 
-// skip passes over n bytes of what.
+// skip skips n bytes of what.
 func (s *source) skip(n int64, what string) error {
 	start := s.offset
 	for s.offset-start < n {

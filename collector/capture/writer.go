@@ -10,10 +10,9 @@ import (
 	"time"
 )
 
-// Writer writes one nanosecond pcap file, little-endian, Ethernet. It is our own since
-// pcapgo's writer puts the wall clock where a time is zero and wraps times that do
-// not fit, either of which would spoil a simulation without a word. Nothing reaches the file for
-// certain before Flush or Close.
+// Writer writes one nanosecond pcap file, little-endian, Ethernet. pcapgo's writer is not used: it replaces zero times
+// with the wall clock and wraps times that do not fit. Both would silently corrupt a simulation. Only Flush and Close
+// guarantee that packets reach the file.
 type Writer struct {
 	bw     *bufio.Writer
 	name   string
@@ -21,9 +20,8 @@ type Writer struct {
 	head   [16]byte
 }
 
-// Create makes the capture file at path, or empties the one that is there. It holds its
-// header from the first Flush or Close on, so that a port that sent nothing has an empty
-// but valid capture.
+// Create creates or truncates the capture file at path. The file has its header after the first Flush or Close, so that
+// a port that sent nothing has an empty but valid capture.
 func Create(path string) (*Writer, error) {
 	f, err := os.Create(path)
 	if err != nil {
@@ -34,8 +32,7 @@ func Create(path string) (*Writer, error) {
 	return w, nil
 }
 
-// NewWriter writes a capture to out; name stands for it in errors. Closing out stays the
-// caller's task.
+// NewWriter returns a writer of a capture to out. Errors contain name. The caller must close out.
 func NewWriter(out io.Writer, name string) *Writer {
 	w := &Writer{bw: bufio.NewWriterSize(out, 64<<10), name: name}
 	var head [24]byte
@@ -44,14 +41,13 @@ func NewWriter(out io.Writer, name string) *Writer {
 	binary.LittleEndian.PutUint16(head[6:], 4)
 	binary.LittleEndian.PutUint32(head[16:], MaxCaptured)
 	binary.LittleEndian.PutUint32(head[20:], ethernet)
-	w.bw.Write(head[:]) // smaller than the buffer: cannot fail
+	w.bw.Write(head[:]) // cannot fail, because it is smaller than the buffer
 	return w
 }
 
-// Write appends a frame without its frame check sequence. length is its length on the wire:
-// len(data), or more when data is only its beginning. The time must lie in the years 1970
-// to 2106, which is all that the format can say. An error says what of the packet cannot be written, or
-// is that of the file.
+// Write appends a frame without its frame check sequence. length is its length on the wire: len(data), or more if data
+// is truncated. The time must be in the years 1970 to 2106, the range of the format. An error describes the part of the
+// packet that cannot be written, or is that of the file.
 func (w *Writer) Write(at time.Time, data []byte, length int) error {
 	seconds := at.Unix()
 	if seconds < 0 || seconds > math.MaxUint32 {
@@ -74,7 +70,7 @@ func (w *Writer) Write(at time.Time, data []byte, length int) error {
 	return nil
 }
 
-// Flush hands everything written so far to the file.
+// Flush writes all buffered data to the file.
 func (w *Writer) Flush() error {
 	if err := w.bw.Flush(); err != nil {
 		return fmt.Errorf("capture: %s: %w", w.name, err)
@@ -82,7 +78,7 @@ func (w *Writer) Flush() error {
 	return nil
 }
 
-// Close flushes, and closes the file that Create made.
+// Close flushes the data, and closes the file that Create opened.
 func (w *Writer) Close() error {
 	err := w.Flush()
 	if w.closer == nil {

@@ -23,30 +23,29 @@ import (
 	"tamtam/tam/ipfix"
 )
 
-// collectorsVariable says that TestCollectors is to run: it starts programs of others, and waits for them.
+// collectorsVariable is the variable that enables TestCollectors, which starts third-party programs and waits for them.
 const collectorsVariable = "TAMTAM_IPFIX"
 
-// A reading is a record by its elements, as text: times are milliseconds or nanoseconds since 1970, octets are
-// hexadecimal.
+// A reading is a record as text, by element. Times are milliseconds or nanoseconds since 1970, octets are hexadecimal.
 type reading map[string]string
 
-// key tells records of the test apart: no two begin in the same millisecond, or, of those without a beginning, are of
-// the same source port.
+// key returns a key that is unique among the test's records: no two begin in the same millisecond, or, without a begin,
+// have the same source port.
 func (r reading) key() string {
 	return cmp.Or(r["flowStartMilliseconds"], "port "+r["sourceTransportPort"])
 }
 
-// A relay stands between an exporter and collectors: it passes messages on from a socket of its own, has them in a
-// capture, and may lose one.
+// A relay forwards messages between an exporter and collectors from its own socket. It writes them to a capture, and
+// may lose one.
 type relay struct {
 	*testing.T
 	in      *net.UDPConn
 	out     []net.Conn
 	capture *capture.Writer
-	port    uint16 // of the exporter, in the capture
-	lose    int    // the number of the message of data that is lost; 0: none
+	port    uint16 // source port of the exporter in the capture
+	lose    int    // number of the data message to lose; zero means none
 	data    int
-	passed  uint64 // messages that came
+	passed  uint64 // number of received messages
 }
 
 func (l *lineup) relay(lose int) *relay {
@@ -63,7 +62,7 @@ func (l *lineup) relay(lose int) *relay {
 	return r
 }
 
-// give passes a message on.
+// give forwards a message.
 func (r *relay) give(b []byte) {
 	if binary.BigEndian.Uint32(b[12:]) != 0 {
 		if r.data++; r.data == r.lose {
@@ -88,7 +87,7 @@ func (r *relay) give(b []byte) {
 	}
 }
 
-// flush flushes an exporter, and passes on what it sent.
+// flush flushes an exporter, and forwards the messages.
 func (r *relay) flush(x *Exporter) {
 	x.Flush(epoch)
 	buf := make([]byte, 1<<16)
@@ -115,7 +114,7 @@ func (r *relay) dial(domain uint32, messages int) *Exporter {
 	return x
 }
 
-// A lineup is the collectors that there are, and what they are to read.
+// A lineup holds the available collectors, and the records that they should read.
 type lineup struct {
 	*testing.T
 	dir        string
@@ -124,12 +123,12 @@ type lineup struct {
 	port       uint16
 	ms         uint64 // of the last record
 	want       []reading
-	never      []string // keys of records that cannot be read, as their template is lost
+	never      []string // keys of records that cannot be read, because their template is lost
 }
 
 func number[T int | int64 | uint8 | uint16 | uint32 | uint64](v T) string { return fmt.Sprint(v) }
 
-// hops exports frames, alike or with all that may differ, and notes what their records are.
+// hops exports frames, equal ones or with all variations, and stores the expected records.
 func (l *lineup) hops(x *Exporter, frames int, alike bool, after func()) {
 	for n := range frames {
 		f := collector.StampedFrame{Number: int64(n + 1), Time: epoch.Add(5 * time.Millisecond), Flow: flow}
@@ -161,7 +160,7 @@ func (l *lineup) hops(x *Exporter, frames int, alike bool, after func()) {
 	}
 }
 
-// wantHop is what a collector is to read of a hop.
+// wantHop returns the record of a hop that a collector should read.
 func wantHop(f collector.StampedFrame, i int) reading {
 	hop, flags := f.Records[i], 0
 	ns := func(t tailstamp.Timestamp) uint64 { return t.Seconds*1e9 + uint64(t.Nanoseconds) }
@@ -226,7 +225,7 @@ func (l *lineup) periods(x *Exporter) {
 	}
 }
 
-// sections is a kind with the other elements that a monitor of drops has: parts of the frame, and what became of it.
+// sections returns a kind with the other elements of a drop monitor: parts of the frame, and its fate.
 func sections() *ipfix.Kind {
 	k := &ipfix.Kind{Name: "sections"}
 	for _, name := range []string{"flowStartMilliseconds", "sourceIPv4Address", "destinationIPv4Address",
@@ -261,7 +260,7 @@ func (l *lineup) dropped(give func([]byte)) {
 		l.ms++
 		r := k.NewRecord()
 		at, _ := ipfix.NTP(1700000000, uint32(l.ms*1e6+77))
-		const acl = 130 // RFC 7270: dropped, by an ACL
+		const acl = 130 // dropped by an ACL (RFC 7270)
 		a, b := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2")
 		for i, v := range []ipfix.Value{ipfix.Uint(1700000000000 + l.ms), ipfix.Addr(a), ipfix.Addr(b), ipfix.Uint(17),
 			ipfix.Uint(3000), ipfix.Uint(80), ipfix.Uint(uint64(n + 1)), ipfix.Uint(1), ipfix.Uint(1), ipfix.Uint(acl),
@@ -284,8 +283,8 @@ func (l *lineup) dropped(give func([]byte)) {
 	e.Flush()
 }
 
-// chipDrops passes on what a chip has sent of drops. What the records are our own decoder says; that this is what
-// became of the packets is for tests of package device.
+// chipDrops forwards a chip's drop reports. The expected records are those of our own decoder. Tests of package device
+// check that they match the packets' fates.
 func (l *lineup) chipDrops(give func([]byte)) {
 	text, err := os.ReadFile("testdata/dropreports.hex")
 	if err != nil {
@@ -320,9 +319,8 @@ func (l *lineup) chipDrops(give func([]byte)) {
 	}
 }
 
-// TestCollectors: collectors of others read what is exported. Every element that one of them has is to be equal in
-// every record; the records behind a template that was lost are read once it comes again; and none of them finds a gap
-// in the sequence.
+// TestCollectors checks that third-party collectors read the exported data. Each supported element is equal in every
+// record. Records behind a lost template are read once it is repeated. No collector finds a gap in the sequence.
 func TestCollectors(t *testing.T) {
 	if os.Getenv(collectorsVariable) == "" {
 		t.Skip(collectorsVariable + " is not set: make ipfix-test")
@@ -345,7 +343,7 @@ func TestCollectors(t *testing.T) {
 	l.chipDrops(l.relay(0).give)
 	sound := len(l.want)
 
-	const again = 4 // templates come after so many messages, of which the first is lost
+	const again = 4 // templates are repeated after this number of messages, of which the first is lost
 	lossy := l.relay(1)
 	x = lossy.dial(3, again)
 	l.hops(x, 8, true, func() { lossy.flush(x) })
@@ -359,7 +357,7 @@ func TestCollectors(t *testing.T) {
 	l.compare(path)
 }
 
-// compare reads what each collector has, and prints the table.
+// compare reads the records of each collector, and prints the table.
 func (l *lineup) compare(path string) {
 	readers := []string{"tamtam"}
 	verdicts := map[string]map[string]string{"tamtam": l.judge("tamtam", l.readTamtam(path), l.want, true)}
@@ -395,7 +393,7 @@ func (l *lineup) compare(path string) {
 	}
 }
 
-// elements are those that were written, standard ones first, by number.
+// elements returns the elements that were written, standard ones first, by number.
 func (l *lineup) elements() (names []string) {
 	for _, k := range []*ipfix.Kind{hopKind(), periodKind(), sections()} {
 		for _, f := range k.Fields {
@@ -421,8 +419,8 @@ func (l *lineup) elements() (names []string) {
 	return names
 }
 
-// judge says of each element how a collector has read it. One that does not tell what is absent may have nothing in the
-// place of 0.
+// judge returns for each element how a collector has read it. A collector that does not distinguish absent values may
+// have nothing in place of 0.
 func (l *lineup) judge(who string, got, want []reading, tells bool) map[string]string {
 	verdict := map[string]string{"records read": fmt.Sprintf("%d of %d", len(got), len(l.want)),
 		"a template that was lost came again": "no"}
@@ -466,7 +464,7 @@ func (l *lineup) judge(who string, got, want []reading, tells bool) map[string]s
 			}
 		}
 	}
-	if last := l.want[len(l.want)-1]; byKey[last.key()] != nil { // behind the template that was lost
+	if last := l.want[len(l.want)-1]; byKey[last.key()] != nil { // after the lost template
 		verdict["a template that was lost came again"] = "yes"
 	}
 	equal := 0
@@ -475,7 +473,7 @@ func (l *lineup) judge(who string, got, want []reading, tells bool) map[string]s
 			equal++
 		}
 	}
-	const least = 12 // flow key, ports, times and packets: what every collector has
+	const least = 12 // flow key, ports, times and packets, which every collector supports
 	if equal < least {
 		l.Errorf("%s: %d standard elements were read, want %d and more", who, equal, least)
 	}
@@ -483,7 +481,7 @@ func (l *lineup) judge(who string, got, want []reading, tells bool) map[string]s
 	return verdict
 }
 
-// judgeValue notes how a value was read.
+// judgeValue records how a value was read.
 func (l *lineup) judgeValue(who, name, got, want string, seen bool, verdict map[string]string) {
 	switch {
 	case !seen:
@@ -497,7 +495,7 @@ func (l *lineup) judgeValue(who, name, got, want string, seen bool, verdict map[
 	}
 }
 
-// gaps says how many gaps a collector found in the sequence; that of a capture has to be looked for.
+// gaps returns the number of sequence gaps that a collector found. Gaps in a capture are searched for separately.
 func (l *lineup) gaps(who string) string {
 	for _, c := range l.collectors {
 		if c.name == who && c.gaps != nil {
@@ -505,12 +503,12 @@ func (l *lineup) gaps(who string) string {
 		}
 	}
 	if who == "tshark" || who == "tamtam" {
-		return "0" // readTshark and readTamtam have looked
+		return "0" // readTshark and readTamtam have checked
 	}
 	return "-"
 }
 
-// parsed is a number, or the test fails.
+// parsed returns the number in s, or fails the test.
 func (l *lineup) parsed(s string) uint64 {
 	v, err := strconv.ParseUint(s, 10, 64)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"tamtam/tam/ifa"
 )
 
-// analysedFrame is a frame with the hops of IFA, of UDP or TCP, as switches made it, the first hop put in first.
+// analysedFrame returns a UDP or TCP frame with these IFA hops, as switches would make it, beginning with the first
+// hop.
 func analysedFrame(t *testing.T, v6, tcp bool, hops []ifa.Hop) []byte {
 	t.Helper()
 	proto, n, payload := byte(17), 8, udp(80, make([]byte, 30))
@@ -33,7 +34,7 @@ func analysedFrame(t *testing.T, v6, tcp bool, hops []ifa.Hop) []byte {
 	return append(f[:14:14], ip...)
 }
 
-// reportOf is a terminator's report of a frame.
+// reportOf returns a terminator's report of a frame.
 func reportOf(frame []byte) []byte {
 	u16, u32 := binary.BigEndian.AppendUint16, binary.BigEndian.AppendUint32
 	record := append(make([]byte, 8), dropreport.StatusForwarded)
@@ -44,8 +45,8 @@ func reportOf(frame []byte) []byte {
 	return ethernet(false, false, 17, udp(4739, append(message, set...)))
 }
 
-// The dissector reads hops as tamtam does: in packets of either protocol, in copies and in reports; of what is no IFA,
-// or cut off, it shows nothing.
+// The dissector reads the same hops as tamtam: in packets of either protocol, in copies and in reports. For frames
+// without IFA, or truncated ones, it shows nothing.
 func TestDissectIFA(t *testing.T) {
 	hasTshark(t)
 	at := uint32(epoch.Unix())

@@ -19,7 +19,7 @@ import (
 	"tamtam/tam/record"
 )
 
-// The dissector knows each own element, by its number, name and type.
+// The dissector has all of tamtam's elements, by number, name and type.
 func TestDissectorKnowsElements(t *testing.T) {
 	text, err := os.ReadFile(dissector)
 	if err != nil {
@@ -44,7 +44,7 @@ func TestDissectorKnowsElements(t *testing.T) {
 	}
 }
 
-// ethernet is a frame of Ethernet II, with an IP packet of this protocol.
+// ethernet returns an Ethernet II frame with an IP packet of this protocol.
 func ethernet(v6 bool, tagged bool, protocol byte, payload []byte) []byte {
 	b := []byte{2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1}
 	if tagged {
@@ -68,12 +68,12 @@ func udp(to uint16, payload []byte) []byte {
 	return append(append(b, 0, 0), payload...)
 }
 
-// erspan is a copy in ERSPAN of type II.
+// erspan returns a copy in ERSPAN of type II.
 func erspan(v6 bool, frame []byte) []byte {
 	return ethernet(v6, false, 47, append([]byte{0x10, 0, 0x88, 0xbe, 0, 0, 0, 1, 0x10, 0, 0, 0, 0, 0, 0, 0}, frame...))
 }
 
-// stampedFrames are frames with stamps, plain and as copies, and without.
+// stampedFrames returns frames with stamps, plain and as copies, and frames without.
 func stampedFrames() (all [][]byte) {
 	at := func(ns uint32) tailstamp.Timestamp { return tailstamp.Timestamp{Seconds: 1700000000, Nanoseconds: ns} }
 	for n := range 16 {
@@ -98,7 +98,7 @@ func stampedFrames() (all [][]byte) {
 	return all
 }
 
-// hasTshark skips a test that is not asked for, or has no tshark.
+// hasTshark skips a test that is not enabled, or if there is no tshark.
 func hasTshark(t *testing.T) {
 	t.Helper()
 	if os.Getenv(collectorsVariable) == "" {
@@ -136,7 +136,7 @@ func dissected(t *testing.T, frames [][]byte, fields ...string) []string {
 	return strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 }
 
-// The dissector finds the stamps that are there, and what they say.
+// The dissector finds the stamps and their values.
 func TestDissectStamps(t *testing.T) {
 	hasTshark(t)
 	frames := stampedFrames()
@@ -177,7 +177,7 @@ func TestDissectStamps(t *testing.T) {
 	}
 }
 
-// The dissector writes identities as tamtam does.
+// The dissector shows identities in the same form as tamtam.
 func TestDissectIdentities(t *testing.T) {
 	hasTshark(t)
 	var known record.Identities
@@ -200,7 +200,8 @@ func TestDissectIdentities(t *testing.T) {
 		want = append(want, x.Kind.String()+" "+x.Text())
 	}
 	r2 := r
-	r2.Identities = append(bytes.Clone(r.Identities), 99, 1, 0, 6, 2, 1, 1, 8, 200) // of no kind, no prefix, and cut
+	// an unknown kind, an invalid prefix, and a truncated one
+	r2.Identities = append(bytes.Clone(r.Identities), 99, 1, 0, 6, 2, 1, 1, 8, 200)
 	payload := func(r *record.Record) []byte { return udp(9070, r.Append(ethernet(false, false, 6, make([]byte, 40)))) }
 	got := dissected(t, [][]byte{ethernet(false, false, 17, payload(&r)), ethernet(false, false, 17, payload(&r2))},
 		"tamtam.record.identity")
@@ -211,7 +212,7 @@ func TestDissectIdentities(t *testing.T) {
 	}
 }
 
-// The dissector finds records of tables, in UDP and ERSPAN, and takes nothing else for one.
+// The dissector finds table records in UDP and ERSPAN, and mistakes nothing else for one.
 func TestDissectRecords(t *testing.T) {
 	hasTshark(t)
 	r := record.Record{Bits: []byte{1, 0xab}, Switch: 7, Plan: 99, In: record.Time{Seconds: 1700000000, Nanoseconds: 5},

@@ -1,5 +1,5 @@
-// Package export gives what was collected to other collectors, as IPFIX: each hop of each stamped frame is a record,
-// and each result of alternate marking. And it shows the IPFIX that comes from anywhere.
+// Package export sends collected data to other collectors as IPFIX: one record per hop of a stamped frame, and one per
+// result of alternate marking. It also prints IPFIX from any source.
 //
-// What is doubtful of a value goes with it, as flags, a status and reasons; what is not known is not in the record.
+// Uncertainty is exported with the values, as flags, a status and reasons. Unknown values are omitted.
 package export

@@ -14,55 +14,56 @@ import (
 	"tamtam/tam/ipfix"
 )
 
-// Options say where records are sent, and how.
+// Options configure an Exporter.
 type Options struct {
 	To         []string // HOST:PORT of each collector
-	Enterprise uint32   // number of tamtam's own elements; 0: [ipfix.DefaultEnterprise]
-	Domain     uint32   // observation domain, 1 and more
-	MTU        int      // of the way to the collectors
-	// Refresh and RefreshMessages say when templates are sent again, and the counts of what was sent.
+	Enterprise uint32   // enterprise number of tamtam's elements; zero means [ipfix.DefaultEnterprise]
+	Domain     uint32   // observation domain, 1 or more
+	MTU        int      // MTU of the path to the collectors in bytes
+	// Refresh and RefreshMessages are the time and the number of messages after which templates are sent again. Refresh
+	// also applies to the export counters.
 	Refresh         time.Duration
 	RefreshMessages int
 }
 
-// Bounds of an MTU, and what of it the headers of IPv6 and UDP take.
+// Limits of the MTU, and the size of the IPv6 and UDP headers, in bytes.
 const (
 	MinMTU  = ipfix.MinSize + headers
 	MaxMTU  = ipfix.MaxSize
 	headers = 48
 )
 
-// An Exporter sends what was collected by UDP, to each collector by itself: with its own sequence numbers, and counts
-// of what did not go. It is for one goroutine.
+// An Exporter sends collected data by UDP to each collector separately, with its own sequence numbers and counters. It
+// must be used by one goroutine only.
 type Exporter struct {
 	to                []*destination
 	hop, period, sent *ipfix.Record
 	maxReasons        int
 }
 
-// destination is a collector. What says something of the exporter, not of an observation, is in domain 0 (RFC 7011,
-// section 3.1), with sequence numbers of its own.
+// destination is a collector. Data about the exporter itself, not about observations, are in domain 0 (RFC 7011,
+// section 3.1), with their own sequence numbers.
 type destination struct {
 	conn   net.Conn
 	enc    *ipfix.Encoder
 	about  *ipfix.Encoder
 	counts Sent
-	told   time.Time // when the counts were last sent
+	told   time.Time // time when the counters were last sent
 	every  time.Duration
 }
 
-// Sent says what became of the records for one collector. A record that was sent may be lost on its way: the sequence
-// numbers tell the collector.
+// Sent counts the records for one collector. A record that was sent may still be lost, which the collector detects by
+// sequence numbers.
 type Sent struct {
 	To       string
-	Records  uint64 // of data, those of options too
+	Records  uint64 // data records, including options records
 	Messages uint64
-	NotSent  uint64 // records
-	Why      string // the first was not sent
-	Refused  uint64 // how often the collector's host said that nobody listens: what was sent before is lost
+	NotSent  uint64 // records that were not sent
+	Why      string // reason why the first of these was not sent
+	Refused  uint64 // number of refusals, because no process listened; earlier messages are lost
 }
 
-// String is the counts in a line.
+// String returns the counters in one line.
 func (s Sent) String() string {
 	text := fmt.Sprintf("IPFIX to %s: %d records in %d messages sent", s.To, s.Records, s.Messages)
 	if s.NotSent > 0 {
@@ -74,7 +75,7 @@ func (s Sent) String() string {
 	return text
 }
 
-// Dial makes an exporter. An error names what in opts is wrong, or the collector whose address cannot be found.
+// Dial returns an exporter. An error names the invalid option, or the collector whose address cannot be resolved.
 func Dial(ctx context.Context, opts Options) (*Exporter, error) {
 	if opts.MTU < MinMTU || opts.MTU > MaxMTU {
 		return nil, fmt.Errorf("MTU %d, want %d to %d", opts.MTU, MinMTU, MaxMTU)
@@ -118,8 +119,8 @@ func (x *Exporter) dial(ctx context.Context, to string, data, about ipfix.Config
 	return nil
 }
 
-// send gives a message to the socket. A refusal is that of one before: this one is tried again, with templates behind
-// it, since who listens now may be another.
+// send writes a message to the socket. A refusal concerns an earlier message, so this one is sent again. Templates
+// follow, because the new listener may be another collector.
 func (d *destination) send(m ipfix.Message) {
 	_, err := d.conn.Write(m.Bytes)
 	if errors.Is(err, syscall.ECONNREFUSED) {
@@ -143,7 +144,7 @@ func (d *destination) lose(records uint64, err error) {
 	d.counts.NotSent += records
 }
 
-// add adds a record to the messages to all collectors.
+// add adds a record to the messages for all collectors.
 func (x *Exporter) add(now time.Time, kind int, r *ipfix.Record) {
 	for _, d := range x.to {
 		if err := d.enc.Add(now, kind, r); err != nil {
@@ -168,7 +169,7 @@ func (x *Exporter) AltMark(now time.Time, results []marks.Result) {
 	}
 }
 
-// Flush sends what there is, and templates and counts if they are due.
+// Flush sends pending records, and templates and counters if they are due.
 func (x *Exporter) Flush(now time.Time) {
 	for _, d := range x.to {
 		d.enc.Step(now)
@@ -189,7 +190,7 @@ func (x *Exporter) Flush(now time.Time) {
 	}
 }
 
-// Sent says what became of the records so far, of each collector.
+// Sent returns the counters of each collector.
 func (x *Exporter) Sent() (all []Sent) {
 	for _, d := range x.to {
 		all = append(all, d.counts)
@@ -197,7 +198,7 @@ func (x *Exporter) Sent() (all []Sent) {
 	return all
 }
 
-// Close sends what there is, and ends.
+// Close sends pending records, closes the sockets, and returns the counters.
 func (x *Exporter) Close(now time.Time) []Sent {
 	x.Flush(now)
 	x.close()

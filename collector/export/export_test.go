@@ -29,7 +29,7 @@ var flow = collector.Flow{Protocol: 6, Source: netip.MustParseAddr("192.0.2.1"),
 	Destination: netip.MustParseAddr("192.0.2.2"),
 	SourcePort:  1234, DestPort: 80}
 
-// listen is a collector's socket.
+// listen returns a collector's socket.
 func listen(t testing.TB) *net.UDPConn {
 	t.Helper()
 	conn, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
@@ -50,7 +50,8 @@ func dial(t testing.TB, to ...string) *Exporter {
 	return x
 }
 
-// received prints so many messages that came to conn, and returns the fields of the records that are no options.
+// received prints this number of messages that arrived at conn, and returns the fields of the records that are not
+// options.
 func received(t *testing.T, conn *net.UDPConn, messages uint64) (all []map[string]any) {
 	t.Helper()
 	var out bytes.Buffer
@@ -90,13 +91,13 @@ func received(t *testing.T, conn *net.UDPConn, messages uint64) (all []map[strin
 	return all
 }
 
-// said are fields as text.
+// said returns fields as text.
 func said(fields map[string]any) string {
 	b, _ := json.Marshal(fields)
 	return string(b)
 }
 
-// Each hop is a record, with what is known of it and its doubts; what is not known is not there.
+// Each hop is a record with its known values and flags. Unknown values are absent.
 func TestTailStamp(t *testing.T) {
 	at := func(s uint64, ns uint32) tailstamp.Timestamp { return tailstamp.Timestamp{Seconds: s, Nanoseconds: ns} }
 	conn := listen(t)
@@ -167,7 +168,7 @@ func TestTailStamp(t *testing.T) {
 	}
 }
 
-// randomResult is a result of alternate marking of which some is known, and the fields that a record of it has.
+// randomResult returns a partly known result of alternate marking, and the fields of its record.
 func randomResult(r *rand.Rand) (marks.Result, map[string]any) {
 	p := marks.Result{Path: "west-east", From: "leaf1", To: "leaf2", Period: r.Uint64() >> 4,
 		Start: altmark.Time{Seconds: 1700000000, Nanoseconds: r.Uint32N(1e9)}, Status: marks.Status(1 + r.IntN(3)),
@@ -208,8 +209,7 @@ func randomResult(r *rand.Rand) (marks.Result, map[string]any) {
 	return p, want
 }
 
-// A result of alternate marking comes with what is known of it, its status and its reasons; two collectors get the
-// same.
+// A result of alternate marking is exported with its known values, status and reasons. Two collectors receive the same.
 func TestAltMark(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 20}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 3))
@@ -237,7 +237,7 @@ func TestAltMark(t *testing.T) {
 	})
 }
 
-// What nobody listens for is counted or refused, never lost in silence; who listens later has templates at once.
+// Records without a listener are counted or refused, never lost silently. A later listener receives templates first.
 func TestNobodyListens(t *testing.T) {
 	conn := listen(t)
 	to := conn.LocalAddr().String()
@@ -253,7 +253,7 @@ func TestNobodyListens(t *testing.T) {
 	}
 	again, err := net.ListenPacket("udp", to)
 	if err != nil {
-		t.Skip(err) // somebody else has the port now
+		t.Skip(err) // another process has the port now
 	}
 	defer again.Close()
 	before := x.Sent()[0]
@@ -280,11 +280,11 @@ func TestNobodyListens(t *testing.T) {
 	}
 }
 
-// Counts of what was sent, and was not, are a line, and a record.
+// The counters of sent and unsent records are a line of text, and a record.
 func TestSent(t *testing.T) {
 	conn := listen(t)
 	x := dial(t, conn.LocalAddr().String())
-	x.to[0].conn.Close() // nothing goes any more
+	x.to[0].conn.Close() // nothing can be sent any more
 	x.TailStamp(epoch, collector.StampedFrame{Flow: flow, Time: epoch, Records: make([]tailstamp.Record, 3)})
 	x.Flush(epoch)
 	s := x.Sent()[0]
@@ -323,7 +323,7 @@ func TestDialRefuses(t *testing.T) {
 	}
 }
 
-// A record that is as long as it can be fits the smallest message.
+// A record of maximum length fits in the smallest message.
 func TestLongestRecords(t *testing.T) {
 	conn := listen(t)
 	x, err := Dial(t.Context(), Options{To: []string{conn.LocalAddr().String()}, Domain: 1, MTU: MinMTU,
@@ -348,7 +348,7 @@ func TestLongestRecords(t *testing.T) {
 	}
 }
 
-// Exporting a frame costs no memory once its templates are out.
+// Exporting a frame needs no allocation once its templates were sent.
 func TestExportAllocatesNothing(t *testing.T) {
 	conn := listen(t)
 	x := dial(t, conn.LocalAddr().String())
@@ -359,7 +359,7 @@ func TestExportAllocatesNothing(t *testing.T) {
 	}
 }
 
-// Text is quoted, unknown elements and what is wrong are shown, and so are the counts.
+// Text is quoted. Unknown elements, faults and counters are shown.
 func TestPrinterText(t *testing.T) {
 	var out strings.Builder
 	p := NewPrinter(&out, false, 0)
@@ -399,7 +399,7 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// Reasons for drops have the chip's names beside their numbers, in both layouts; a number that has none has only that.
+// Drop reasons have the chip's names beside their numbers, in both layouts. A number without a name has none.
 func TestReasonsAreNamed(t *testing.T) {
 	k := &ipfix.Kind{Name: "drops"}
 	for _, name := range []string{"tamtamDropReason", "tamtamDropReasonIngress", "tamtamDropReasonEgress"} {

@@ -12,19 +12,19 @@ import (
 	"tamtam/tam/ipfix"
 )
 
-// Doubts of a hop, as tamtamHopFlags has them.
+// Flags of a hop, as in tamtamHopFlags.
 const (
-	noEgress       = 1 << iota // the frame left without a time
-	unsynchronised             // the switch does not vouch for its clock
-	noResidence                // the times cannot be compared
-	noLinkDelay                // nor those of this hop and the one before
-	badIngress                 // the time of arrival is none that IPFIX can say
-	badEgress                  // nor that of departure
+	noEgress       = 1 << iota // the departure has no timestamp
+	unsynchronised             // the switch's clock was not synchronised
+	noResidence                // the times of the hop cannot be compared
+	noLinkDelay                // the times of this hop and the one before cannot be compared
+	badIngress                 // IPFIX cannot represent the time of arrival
+	badEgress                  // IPFIX cannot represent the time of departure
 	clockSet                   // the clock was set while the frame was in the switch
 	searched       = 1 << 7    // the record was found by search
 )
 
-// Places of the kinds in an encoder.
+// Indexes of the kinds in an encoder.
 const (
 	kindHop = iota
 	kindPeriod
@@ -37,7 +37,7 @@ func field(name string, group uint8) ipfix.Field {
 	return ipfix.Field{Element: ipfix.Standard(name), Group: group}
 }
 
-// Groups of fields of a hop that are known together, or not.
+// Groups of fields of a hop that are known together.
 const (
 	hopIPv4 = 1 + iota
 	hopIPv6
@@ -51,8 +51,8 @@ const (
 	hopRead
 )
 
-// hopKind is a hop of a stamped frame: a flow of one packet, from its arrival to its departure. Milliseconds are for
-// collectors that read no nanoseconds.
+// hopKind returns the kind of a hop of a stamped frame: a flow of one packet, from its arrival to its departure.
+// Milliseconds are for collectors that do not support nanoseconds.
 func hopKind() *ipfix.Kind {
 	return &ipfix.Kind{Name: "hop", Fields: []ipfix.Field{
 		field("protocolIdentifier", 0), field("packetDeltaCount", 0), field("collectionTimeMilliseconds", hopRead),
@@ -68,7 +68,7 @@ func hopKind() *ipfix.Kind {
 	}}
 }
 
-// fillHop makes r the record of hop i of a frame.
+// fillHop fills r with the record of hop i of a frame.
 func fillHop(r *ipfix.Record, f *collector.StampedFrame, i int) {
 	r.Clear()
 	hop := f.Records[i]
@@ -121,7 +121,7 @@ func fillHop(r *ipfix.Record, f *collector.StampedFrame, i int) {
 	}
 }
 
-// fillFlow sets addresses, and ports where the packet has them.
+// fillFlow sets addresses, and ports if the packet has them.
 func fillFlow(r *ipfix.Record, f collector.Flow) {
 	at := 8
 	if f.Source.Is4() {
@@ -140,8 +140,7 @@ func fillFlow(r *ipfix.Record, f collector.Flow) {
 	}
 }
 
-// fillPort sets a port of a switch as the ifIndex that the switch has for it, N+1 of EthernetN; none and the CPU have
-// none.
+// fillPort sets a port of a switch as the switch's ifIndex, N+1 for EthernetN. The CPU and an absent port have none.
 func fillPort(r *ipfix.Record, place int, group uint8, port uint16) {
 	if port != tailstamp.NoPort {
 		r.Know(group)
@@ -149,8 +148,8 @@ func fillPort(r *ipfix.Record, place int, group uint8, port uint16) {
 	}
 }
 
-// fillTime sets a time in milliseconds, and behind it in nanoseconds: of two a collector may keep the last. False: it
-// cannot be said, or was not taken.
+// fillTime sets a time in milliseconds, followed by nanoseconds, because a collector may keep only the last one. It
+// returns false if the time is absent or cannot be represented.
 func fillTime(r *ipfix.Record, place int, group uint8, seconds uint64, nanoseconds uint32) bool {
 	v, ok := ipfix.NTP(seconds, nanoseconds)
 	if !ok || seconds == 0 && nanoseconds == 0 {
@@ -162,7 +161,7 @@ func fillTime(r *ipfix.Record, place int, group uint8, seconds uint64, nanosecon
 	return true
 }
 
-// Groups of fields of a period that are known together, or not.
+// Groups of fields of a period that are known together.
 const (
 	periodStart = 1 + iota
 	periodCounted
@@ -173,7 +172,8 @@ const (
 	periodWindow
 )
 
-// periodKind is a result of alternate marking. packetDeltaCount is what was received at the segment's end.
+// periodKind returns the kind of a result of alternate marking. packetDeltaCount is the number of packets received at
+// the segment's end.
 func periodKind() *ipfix.Kind {
 	return &ipfix.Kind{Name: "period", Fields: []ipfix.Field{
 		field("tamtamPeriod", 0), field("tamtamPath", 0), field("tamtamFrom", 0), field("tamtamTo", 0),
@@ -188,14 +188,13 @@ func periodKind() *ipfix.Kind {
 	}}
 }
 
-// Bounds of text in a record, in bytes. Reasons have what is left of a message by names that are as long as they may
-// be, and numbers.
+// Limits of text in a record, in bytes. Reasons get the rest of a message, for names of maximum length and numbers.
 const (
 	maxName    = 64
 	notReasons = 16 + 4 + 3*(1+maxName) + 3 + 120
 )
 
-// shorten cuts a text that is too long, between two characters, and says so.
+// shorten truncates a text that is too long, between two characters, and appends "...".
 func shorten(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -211,7 +210,7 @@ func shorten(s string, most int) string {
 	return s + more
 }
 
-// fillPeriod makes r the record of a result, with reasons of so many bytes at most.
+// fillPeriod fills r with the record of a result, with reasons of at most maxReasons bytes.
 func fillPeriod(r *ipfix.Record, p *marks.Result, maxReasons int) {
 	r.Clear()
 	text := func(s string, most int) ipfix.Value { return ipfix.Text(shorten(strings.ToValidUTF8(s, "?"), most)) }
@@ -246,12 +245,12 @@ func fillPeriod(r *ipfix.Record, p *marks.Result, maxReasons int) {
 	}
 }
 
-// fillStart sets the begin of a period; period 0 begins at 0, in 1970.
+// fillStart sets the begin of a period. Period 0 begins at 0, in 1970.
 func fillStart(r *ipfix.Record, t altmark.Time) {
 	fillTime(r, 7, periodStart, t.Seconds, t.Nanoseconds)
 }
 
-// sentKind are the counts of an exporting process (RFC 7011, section 4.3).
+// sentKind returns the kind of the exporting process's counters (RFC 7011, section 4.3).
 func sentKind() *ipfix.Kind {
 	return &ipfix.Kind{Name: "sent", Scope: 1, Fields: []ipfix.Field{
 		field("exportingProcessId", 0), field("exportedMessageTotalCount", 0), field("exportedFlowRecordTotalCount", 0),

@@ -23,10 +23,10 @@ import (
 	"tamtam/tam/ipfix"
 )
 
-// goflow2Variable names goflow2's program.
+// goflow2Variable is the variable with the path of goflow2's program.
 const goflow2Variable = "TAMTAM_GOFLOW2"
 
-// A program is a collector that runs.
+// A program is a running collector.
 type program struct {
 	*lineup
 	name string
@@ -35,7 +35,7 @@ type program struct {
 	cmd  *exec.Cmd
 	read func() []reading
 	gaps func() string
-	// addressed says that records without addresses are left out by the collector.
+	// addressed means that the collector omits records without addresses.
 	addressed bool
 }
 
@@ -50,7 +50,7 @@ func (l *lineup) has(name string) bool {
 	return err == nil
 }
 
-// launch starts a collector, and waits until its log has ready.
+// launch starts a collector, and waits until its log contains ready.
 func (l *lineup) launch(name, ready string, command func(p *program) []string) *program {
 	conn := listen(l)
 	_, port, _ := net.SplitHostPort(conn.LocalAddr().String())
@@ -79,7 +79,7 @@ func (l *lineup) launch(name, ready string, command func(p *program) []string) *
 	return p
 }
 
-// until waits for something to be so.
+// until waits until good returns no error.
 func (l *lineup) until(what string, good func() error) {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -111,7 +111,7 @@ func (l *lineup) file(name, text string) string {
 	return path
 }
 
-// stop waits until a collector has so many records, ends it and returns them.
+// stop waits until a collector has this number of records, ends it and returns them.
 func (p *program) stop(want int) []reading {
 	var got []reading
 	if p.name == "nfdump" {
@@ -120,7 +120,7 @@ func (p *program) stop(want int) []reading {
 		_ = p.cmd.Wait()
 		return p.read()
 	}
-	// What is missing after a while is told by name, when the records are judged.
+	// Records that are still missing after a while are named by judge.
 	ctx, cancel := context.WithTimeout(p.Context(), 20*time.Second)
 	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)
@@ -138,7 +138,7 @@ func (p *program) kill() {
 	_ = p.cmd.Wait()
 }
 
-// drained waits until nothing waits at the collector's socket.
+// drained waits until the collector's socket has no pending datagram.
 func (p *program) drained() {
 	n, _ := strconv.Atoi(p.port)
 	socket := regexp.MustCompile(fmt.Sprintf(`0100007F:%04X \S+ \S+ \w+:(\w+)`, n))
@@ -151,7 +151,7 @@ func (p *program) drained() {
 	})
 }
 
-// start starts the collectors that there are.
+// start starts the available collectors.
 func (l *lineup) start() {
 	if l.has("nfcapd") && l.has("nfdump") {
 		l.startNfdump()
@@ -166,14 +166,14 @@ func (l *lineup) start() {
 	}
 }
 
-// lines are the JSON objects of a text.
+// lines returns the JSON objects of a text.
 func (l *lineup) lines(text string) (all []map[string]any) {
 	for d := json.NewDecoder(strings.NewReader(text)); ; {
 		var m map[string]any
 		d.UseNumber()
 		err := d.Decode(&m)
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return all // a line that is being written is read the next time
+			return all // an incomplete line is read the next time
 		}
 		if err != nil {
 			l.Fatalf("%v in %s", err, text)
@@ -182,8 +182,8 @@ func (l *lineup) lines(text string) (all []map[string]any) {
 	}
 }
 
-// renamed is a record whose fields have a collector's names, by elements; values that the collector has for those that
-// are not there are left out.
+// renamed converts a record from a collector's field names to elements. It omits the collector's placeholders for
+// absent values.
 func renamed(m map[string]any, names map[string]string, none ...string) reading {
 	r := reading{}
 	for theirs, element := range names {
@@ -254,7 +254,7 @@ func (l *lineup) startNfdump() {
 	}
 }
 
-// owned are the own elements that the kinds have.
+// owned returns tamtam's elements in the kinds.
 func owned() (all []ipfix.Element) {
 	for _, e := range ipfix.Own() {
 		if e.Type != ipfix.Boolean {
@@ -317,13 +317,13 @@ func (l *lineup) fromPmacct(r reading, signed map[string]bool) reading {
 		switch {
 		case strings.HasSuffix(name, "Milliseconds") && strings.HasSuffix(v, "000"): // seconds and microseconds
 			r[name] = strings.Replace(strings.TrimSuffix(v, "000"), ".", "", 1)
-		case strings.HasSuffix(name, "Nanoseconds"): // the number that NTP's 64 bits are
+		case strings.HasSuffix(name, "Nanoseconds"): // NTP's 64 bits as a number
 			at, _ := ipfix.FromNTP(l.parsed(v))
 			r[name] = number(at.UnixNano())
 		}
 	}
 	byNumber(r)
-	for name := range signed { // all are unsigned to pmacct
+	for name := range signed { // pmacct treats all as unsigned
 		if v, err := strconv.ParseUint(r[name], 10, 64); err == nil && signed[name] {
 			r[name] = number(int64(v))
 		}
@@ -332,7 +332,7 @@ func (l *lineup) fromPmacct(r reading, signed map[string]bool) reading {
 	return r
 }
 
-// byNumber has the number of a protocol in the place of its name.
+// byNumber replaces the name of a protocol by its number.
 func byNumber(r reading) {
 	if n, ok := map[string]string{"tcp": "6", "udp": "17"}[strings.ToLower(r["protocolIdentifier"])]; ok {
 		r["protocolIdentifier"] = n
@@ -399,9 +399,8 @@ func (l *lineup) startGoflow2(path string) {
 	}
 }
 
-// fromGoflow2 reads what goflow2 has as unsigned numbers and octets by the types of elements. Where a record has no
-// nanoseconds it has milliseconds in their place, the time of export for an end that there is not, and dropped packets
-// for packets.
+// fromGoflow2 converts goflow2's unsigned numbers and octets by the types of elements. goflow2 has milliseconds in
+// place of missing nanoseconds, the time of export in place of a missing end, and dropped packets in place of packets.
 func (l *lineup) fromGoflow2(r reading, types map[string]ipfix.Type) reading {
 	byFamily(r)
 	byNumber(r)
@@ -432,7 +431,7 @@ func (l *lineup) fromGoflow2(r reading, types map[string]ipfix.Type) reading {
 	return r
 }
 
-// readTamtam is what `tamtam collect ipfix --read` reads.
+// readTamtam returns the records that `tamtam collect ipfix --read` reads.
 func (l *lineup) readTamtam(path string) (all []reading) {
 	in, err := capture.Open(path)
 	if err != nil {

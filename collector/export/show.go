@@ -15,21 +15,22 @@ import (
 	"tamtam/tam/ipfix"
 )
 
-// MaxExporters bounds the addresses and ports that a [Printer] tells apart. Datagrams of others are counted only.
+// MaxExporters is the maximum number of addresses and ports that a [Printer] distinguishes. Datagrams of others are
+// only counted.
 const MaxExporters = 256
 
-// A Printer prints the records of IPFIX messages as they come, and what was wrong with them.
+// A Printer prints the records of IPFIX messages as they arrive, and their faults.
 type Printer struct {
 	out        *bufio.Writer
-	json       *json.Encoder // nil: text
+	json       *json.Encoder // nil for text output
 	enterprise uint32
 	decoders   map[netip.AddrPort]*ipfix.Decoder
 	beyond     uint64
 	records    int64
-	err        error // of out
+	err        error // first error of out
 }
 
-// NewPrinter returns a printer to out. To it own elements are those with this enterprise number; 0:
+// NewPrinter returns a printer to out that treats elements of this enterprise number as tamtam's own. Zero means
 // [ipfix.DefaultEnterprise].
 func NewPrinter(out io.Writer, asJSON bool, enterprise uint32) *Printer {
 	p := &Printer{out: bufio.NewWriter(out), enterprise: enterprise, decoders: map[netip.AddrPort]*ipfix.Decoder{}}
@@ -39,10 +40,10 @@ func NewPrinter(out io.Writer, asJSON bool, enterprise uint32) *Printer {
 	return p
 }
 
-// Records is how many were printed.
+// Records returns the number of printed records.
 func (p *Printer) Records() int64 { return p.records }
 
-// recordJSON is a record. A field that comes again has its number behind its name.
+// recordJSON is a record. A repeated field has its number appended to its name.
 type recordJSON struct {
 	Exporter string         `json:"exporter"`
 	Domain   uint32         `json:"domain"`
@@ -51,13 +52,13 @@ type recordJSON struct {
 	Sequence uint32         `json:"sequence"`
 	Exported time.Time      `json:"exported"`
 	Fields   map[string]any `json:"fields"`
-	// Raw names the fields whose values are bytes of unknown meaning: their elements cannot have these.
+	// Raw names the fields whose bytes have no known meaning, because their elements cannot have these values.
 	Raw []string `json:"raw,omitempty"`
-	// Reasons are what the chip calls the numbers of reasons, by the names of their fields.
+	// Reasons holds the chip's names of drop reasons, by field name.
 	Reasons map[string]string `json:"reasons,omitempty"`
 }
 
-// Datagram prints the records of a message. The error is that of the output: what is wrong with the message is printed.
+// Datagram prints the records of a message. It returns an error of the output. Faults of the message are printed.
 func (p *Printer) Datagram(from netip.AddrPort, payload []byte) error {
 	d := p.decoders[from]
 	if d == nil {
@@ -81,7 +82,7 @@ func (p *Printer) Datagram(from netip.AddrPort, payload []byte) error {
 	return p.err
 }
 
-// line prints one.
+// line prints one line: object as JSON, or the result of text.
 func (p *Printer) line(object any, text func() string) {
 	var err error
 	if p.json != nil {
@@ -138,7 +139,7 @@ func (p *Printer) record(from netip.AddrPort, r *ipfix.DataRecord) {
 	})
 }
 
-// reasonOf is what the chip calls a reason for a drop; "" for other fields, and for numbers without a name.
+// reasonOf returns the chip's name of a drop reason, or "" for other fields and for numbers without a name.
 func reasonOf(f *ipfix.FieldSpec, v any) string {
 	n, ok := v.(uint64)
 	if !ok || f.Element == nil || !f.Element.Own {
@@ -159,7 +160,7 @@ func reasonOf(f *ipfix.FieldSpec, v any) string {
 	return drop.Reason(n).String()
 }
 
-// valueText is a value as text. What others wrote is quoted: it may be anything.
+// valueText returns a value as text. Strings are quoted, because they may contain anything.
 func valueText(f *ipfix.FieldSpec, v any) string {
 	s, ok := v.(string)
 	switch {
@@ -175,13 +176,13 @@ func valueText(f *ipfix.FieldSpec, v any) string {
 	return s
 }
 
-// exporterCounts are those of one exporter.
+// exporterCounts holds the counters of one exporter.
 type exporterCounts struct {
 	Exporter string `json:"exporter"`
 	ipfix.Counts
 }
 
-// Report prints how much came from each exporter, and what was missing or wrong.
+// Report prints the counters of each exporter: records, losses and faults.
 func (p *Printer) Report() error {
 	froms := make([]netip.AddrPort, 0, len(p.decoders))
 	for from := range p.decoders {

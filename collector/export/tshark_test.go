@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// dissector is tamtam's for Wireshark.
+// dissector is the path of tamtam's Wireshark dissector.
 const dissector = "../../docs/wireshark/tamtam.lua"
 
-// tshark runs tshark with the dissector on a capture, and returns what it prints.
+// tshark runs tshark with the dissector on a capture, and returns its output.
 func tshark(path string, args ...string) ([]byte, error) {
 	cmd := exec.Command("tshark", append([]string{"-X", "lua_script:" + dissector, "-r", path}, args...)...)
 	var stderr bytes.Buffer
@@ -28,7 +28,7 @@ func tshark(path string, args ...string) ([]byte, error) {
 	return out, nil
 }
 
-// readTshark is what tshark reads of a capture of messages.
+// readTshark returns tshark's records from a capture of messages.
 func (l *lineup) readTshark(path string) (all []reading) {
 	out, err := tshark(path, "-T", "json", "--no-duplicate-keys")
 	if err != nil {
@@ -48,7 +48,7 @@ func (l *lineup) readTshark(path string) (all []reading) {
 	for _, f := range frames {
 		all = append(all, l.tsharkFrame(f.Source.Layers.CFlow, f.Source.Layers.Tamtam)...)
 	}
-	// Not of messages with frames in their records, whose addresses tshark takes for those of the exporter.
+	// Excludes messages with frames in their records, whose addresses tshark mistakes for the exporter's.
 	wrong, err := tshark(path, "-Y", "udp.srcport < 5003 && cflow.unexpected_sequence_number")
 	if err != nil || len(wrong) > 0 {
 		l.Errorf("tshark: gaps in the sequence: %s%v", wrong, err)
@@ -56,8 +56,8 @@ func (l *lineup) readTshark(path string) (all []reading) {
 	return all
 }
 
-// tsharkFrame reads the records of a message. Own elements are in records of their own, which are as many as those that
-// have some.
+// tsharkFrame reads the records of a message. tamtam's elements are in separate records, one for each record that has
+// some.
 func (l *lineup) tsharkFrame(cflow map[string]json.RawMessage, tamtam json.RawMessage) (all []reading) {
 	own := objects(tamtam)
 	names := make([]string, 0, len(cflow))
@@ -113,7 +113,7 @@ func (l *lineup) tsharkFrame(cflow map[string]json.RawMessage, tamtam json.RawMe
 	return all
 }
 
-// objects are the objects of a list, or the one.
+// objects returns the objects of a list, or the single object.
 func objects(b json.RawMessage) (all []map[string]any) {
 	if len(b) == 0 {
 		return nil
@@ -127,7 +127,7 @@ func objects(b json.RawMessage) (all []map[string]any) {
 	return all
 }
 
-// tsharkRecord names tshark's fields by elements.
+// tsharkRecord converts tshark's field names to elements.
 func (l *lineup) tsharkRecord(fields map[string]any) reading {
 	r := renamed(fields, map[string]string{"cflow.protocol": "protocolIdentifier", "cflow.packets": "packetDeltaCount",
 		"cflow.collection_time_milliseconds": "collectionTimeMilliseconds", "cflow.srcaddr": "sourceIPv4Address",
@@ -163,7 +163,7 @@ func (l *lineup) tsharkRecord(fields map[string]any) reading {
 	return r
 }
 
-// times are the values of a field, as it stands alone or below the difference of begin and end.
+// times returns the values of a field, whether it stands alone or below the difference of begin and end.
 func times(fields map[string]any, name string) (all []string) {
 	var walk func(v any)
 	walk = func(v any) {

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Way is where a journey led, without times: packets with the same way did the same. Copies are in parentheses.
+// Way returns the path of a journey without times. Packets with the same way behaved equally. Copies are in
+// parentheses.
 func (j Journey) Way() string {
 	var b strings.Builder
 	b.WriteString(j.From)
@@ -18,7 +19,7 @@ func (j Journey) Way() string {
 	return b.String()
 }
 
-// maxWay is how many visits one after the other a way names; a packet in a loop has more.
+// maxWay is the maximum number of consecutive visits in a way. A packet in a loop has more.
 const maxWay = 64
 
 func (v *Visit) way(b *strings.Builder, depth int) {
@@ -43,7 +44,7 @@ func (v *Visit) way(b *strings.Builder, depth int) {
 	}
 }
 
-// ending says in words how an exit goes on where it does not for certain.
+// ending describes how an exit continues if that is not certain.
 func (e *Exit) ending() string {
 	if len(e.Candidates) == 0 {
 		return e.End
@@ -68,8 +69,9 @@ func Ways(all []Journey) (ways []Count) {
 	return ways
 }
 
-// Packets bounds how many packets journeys are of. Those that began at a host or CPU are of one each. Another is of a
-// packet of its own, or goes on with one that ended where a record is missing, a wire not known, or packets alike.
+// Packets returns bounds of the number of packets behind journeys. Each journey that began at a host or CPU is a packet
+// of its own. Any other may be one, or may continue a journey that ended at a missing record, an unknown wire, or equal
+// packets.
 func Packets(all []Journey) (least, most int) {
 	for _, j := range all {
 		if j.Origin == Began {
@@ -79,14 +81,14 @@ func Packets(all []Journey) (least, most int) {
 	return max(least, min(len(all), 1)), len(all)
 }
 
-// A Count is how many packets had a way.
+// A Count is the number of packets with a way.
 type Count struct {
 	Way     string `json:"way"`
 	Packets int    `json:"packets"`
 }
 
-// Write prints a journey: a line for each visit and exit. Times are since the packet was first seen; those of clocks
-// that are not synchronised have a question mark.
+// Write prints a journey, one line per visit and exit. Times are relative to the first sighting. Those of clocks that
+// are not synchronised have a question mark.
 func (j Journey) Write(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, from %s\n", j.Flow, j.From)
@@ -137,7 +139,7 @@ type exitJSON struct {
 	Path       string          `json:"path,omitempty"`
 	Identities []string        `json:"identities,omitempty"`
 	End        string          `json:"end,omitempty"`
-	Next       *int            `json:"next,omitempty"` // index of the visit that follows
+	Next       *int            `json:"next,omitempty"` // index of the next visit
 	Candidates []candidateJSON `json:"candidates,omitempty"`
 	More       int             `json:"more_candidates,omitempty"`
 }
@@ -148,7 +150,7 @@ type candidateJSON struct {
 	Arrived time.Duration `json:"arrived_ns"`
 }
 
-// MarshalJSON has visits by their indices. Times are nanoseconds since 1970.
+// MarshalJSON encodes visits with indexes. Times are nanoseconds since 1970.
 func (j Journey) MarshalJSON() ([]byte, error) {
 	at := map[*Visit]int{}
 	for i, v := range j.Visits {

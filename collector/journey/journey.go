@@ -7,50 +7,49 @@ import (
 	"time"
 )
 
-// A Port is one of a switch, by their names.
+// A Port is a port of a switch, by their names.
 type Port struct{ Switch, Port string }
 
-// String is as leaf1:Ethernet4.
+// String returns text such as leaf1:Ethernet4.
 func (p Port) String() string { return p.Switch + ":" + p.Port }
 
-// Wiring is which port is at the other end of a port's wire.
+// Wiring describes the other end of each port's wire.
 type Wiring struct {
 	Ports map[Port]Port   // both directions
-	Hosts map[Port]string // at ports where no switch is
+	Hosts map[Port]string // hosts at ports without a switch
 }
 
-// A Record is what a switch says of a packet that it had.
+// A Record is a switch's record of a packet.
 type Record struct {
 	Key     Key
-	Flow    string // what to call the packet by
+	Flow    string // name of the packet's flow for output
 	Switch  string
-	In      string // the port that it came in at; "": the CPU
-	Out     string // the port that it left at; "": it did not, as End says
-	End     string // how it ended in the switch, as "dropped: no-route" or "CPU (lldp)"
+	In      string // ingress port; "" if the packet came from the CPU
+	Out     string // egress port; "" if the packet did not leave, as in End
+	End     string // how it ended in the switch, such as "dropped: no-route" or "CPU (lldp)"
 	Arrived time.Duration
-	Left    time.Duration // when the record was made; both since 1970, by the switch's clock
-	TTL     int           // or hop limit, as it came; -1: it has none
+	Left    time.Duration // time of the record; both times are since 1970, by the switch's clock
+	TTL     int           // TTL or hop limit on arrival, or -1 if it has none
 	Doubt   bool          // the clock was not synchronised, or was set while the packet was in the switch
-	Ended   Ended         // what End is in words, to tell records of one exit; 0: only the words are known
+	Ended   Ended         // End as a number, to recognise records of one exit; zero if only the words are known
 	Path    string        // the tables that it ran
-	Known   bool          // Path and End are by the plan of the record
+	Known   bool          // Path and End were decoded with the record's plan
 	Notes   []string      // identities
 }
 
-// Ended is how a packet ended in a switch, as a number that does not depend on what is known of the plan: see
-// [DroppedFor].
+// Ended is the end of a packet in a switch as a number that does not depend on the plan: see [DroppedFor].
 type Ended int
 
-// AtCPU is the end of what went to the CPU.
+// AtCPU is the end of packets that went to the CPU.
 const AtCPU Ended = -1
 
-// DroppedFor is the end of what was dropped for a reason, by its number, which is not 0.
+// DroppedFor returns the end of packets that were dropped for a reason, by its nonzero number.
 func DroppedFor(reason uint8) Ended { return Ended(reason) }
 
 // A Visit is the stay of a packet at a switch.
 type Visit struct {
 	Switch  string
-	In      string // port; "": the CPU
+	In      string // ingress port; "" if the packet came from the CPU
 	Arrived time.Duration
 	Doubt   bool // see [Record]
 	Exits   []*Exit
@@ -58,61 +57,61 @@ type Visit struct {
 	key     Key
 	flow    string
 	ttl     int
-	from    []*Exit // those that it may have come by, if there are more than two only two of them
-	settled bool    // it came by the one of from
-	strange bool    // it came by none, and there is one that nothing follows, by which it may not have come for the times
-	reached bool    // from the start of a journey
+	from    []*Exit // exits that it may have come from; at most two are kept
+	settled bool    // it came from the only exit in from
+	strange bool    // it came from no exit, and an unfollowed exit would match except for its time
+	reached bool    // reachable from the start of a journey
 }
 
-// An Exit is how a packet, or a copy of it, left a switch, or ended there.
+// An Exit is the departure of a packet or a copy from a switch, or its end there.
 type Exit struct {
-	Out   string // port; "": it ended here
+	Out   string // egress port; "" if it ended here
 	Left  time.Duration
 	Path  string
 	Notes []string
-	// End is how it ended: in the switch, at a host, or that it was not seen any more.
+	// End describes how it ended: in the switch, at a host, or because it was not seen again.
 	End string
-	// Next is where it came to; Candidates are visits of which one may be that, if it is not certain which: the first
-	// [MaxCandidates] of them. Alike is how many there are.
+	// Next is the next visit if it is certain. Otherwise Candidates lists possible visits, at most the first
+	// [MaxCandidates], and Alike is their number.
 	Next       *Visit
 	Candidates []*Visit
 	Alike      int
-	// Unseen: a wire leads from here to a switch, which has no record of it.
+	// Unseen means that a wire leads from here to a switch that has no record of the packet.
 	Unseen bool
 
 	at      *Visit
 	known   bool // see [Record]
-	strange bool // nothing follows, and there is a visit that followed none and may not follow for the times
+	strange bool // nothing follows, and a visit without a predecessor would match except for its time
 }
 
-// MaxCandidates is how many visits an exit has as candidates, at most.
+// MaxCandidates is the maximum number of candidates of an exit.
 const MaxCandidates = 16
 
-// A Journey is a packet's way, from where it was first seen. Copies of it have ways of their own from where they were
+// A Journey is the path of a packet from its first sighting. Copies have their own paths from the place where they were
 // made.
 type Journey struct {
 	Flow   string
-	From   string // the host, or the port that it came from
+	From   string // the host or port from which it came
 	Origin Origin
-	Visits []*Visit // the first is the start; each is there before those that follow it
+	Visits []*Visit // the first is the start; each precedes those that follow it
 }
 
-// Origin says what is known of where a journey comes from.
+// Origin describes the knowledge about the origin of a journey.
 type Origin uint8
 
 // The origins.
 const (
-	Began   Origin = iota // at a host or a CPU
-	Unseen                // a switch, which has no record of it
-	Alike                 // it may have come by several exits, or as one of several packets
-	Unwired               // a wire that is not known
+	Began   Origin = iota // it began at a host or a CPU
+	Unseen                // it came from a switch that has no record of it
+	Alike                 // it may have come from several exits, or is one of several equal packets
+	Unwired               // it came over an unknown wire
 )
 
-// Options say which visits may follow each other.
+// Options control which visits may follow each other.
 type Options struct {
-	// ClockError is the most by which two synchronised clocks may differ.
+	// ClockError is the maximum difference between two synchronised clocks.
 	ClockError time.Duration
-	// Within is the longest time on a wire: packets with the same key that are further apart are different ones.
+	// Within is the maximum time on a wire. Packets with the same key that are further apart are different packets.
 	Within time.Duration
 }
 
@@ -122,12 +121,11 @@ const (
 	DefaultWithin     = 10 * time.Second
 )
 
-// Join makes the journeys of records, which may come in any order; they are sorted by when they began. Records of the
-// same visit by several sessions are taken together.
+// Join returns the journeys of records in any order, sorted by their begin. Records of the same visit by several
+// sessions are merged.
 //
-// A visit follows an exit if their keys are equal, a wire joins the ports, and the times allow it. It does so for
-// certain only if the visit is the only one that may follow this exit, and the exit the only one that the visit may
-// have come by.
+// A visit may follow an exit if their keys are equal, a wire joins the ports, and the times allow it. It certainly
+// follows the exit if neither has another possible partner.
 func Join(records []Record, w Wiring, o Options) []Journey {
 	o.ClockError, o.Within = cmp.Or(o.ClockError, DefaultClockError), cmp.Or(o.Within, DefaultWithin)
 	visits := visitsOf(records)
@@ -156,13 +154,13 @@ func Join(records []Record, w Wiring, o Options) []Journey {
 	return all
 }
 
-// journey begins with a visit.
+// journey returns the journey that begins with a visit.
 func (v *Visit) journey(w Wiring) Journey {
 	from, origin := v.origin(w)
 	return Journey{v.flow, from, origin, v.onward()}
 }
 
-// onward are the visit and all that certainly follow it.
+// onward returns the visit and all that certainly follow it.
 func (v *Visit) onward() []*Visit {
 	all := []*Visit{v}
 	v.reached = true
@@ -182,7 +180,7 @@ func compare(a, b *Visit) int {
 		cmp.Compare(a.In, b.In))
 }
 
-// settle decides how an exit goes on.
+// settle decides how an exit continues.
 func (e *Exit) settle(w Wiring) {
 	if len(e.Candidates) == 1 && len(e.Candidates[0].from) == 1 {
 		e.Next, e.Candidates, e.Alike = e.Candidates[0], nil, 0
@@ -209,7 +207,7 @@ func (e *Exit) settle(w Wiring) {
 	}
 }
 
-// origin is where a visit came from, as far as is known.
+// origin returns the origin of a visit, as far as it is known.
 func (v *Visit) origin(w Wiring) (string, Origin) {
 	in := Port{v.Switch, v.In}
 	far, wired := w.Ports[in]
@@ -228,8 +226,8 @@ func (v *Visit) origin(w Wiring) (string, Origin) {
 	return fmt.Sprintf("%s, whose wire is not known", in), Unwired
 }
 
-// visitsOf gathers records of the same visit. Copies of a packet have several exits; records of one by several sessions
-// are of one exit, of which the record with the most to say says how it ended.
+// visitsOf merges records into visits. Copies of a packet are several exits of a visit. Several sessions' records of
+// one copy are one exit, whose end comes from the record with the most information.
 func visitsOf(records []Record) []*Visit {
 	type visitID struct {
 		key        Key
@@ -240,7 +238,7 @@ func visitsOf(records []Record) []*Visit {
 		visit *Visit
 		out   string
 		ended Ended
-		end   string // where ended says nothing
+		end   string // used if ended is unknown
 	}
 	visits, exits := map[visitID]*Visit{}, map[exitID]*Exit{}
 	var all []*Visit
@@ -274,7 +272,7 @@ func visitsOf(records []Record) []*Visit {
 	return all
 }
 
-// merge takes a record of another session of the same exit.
+// merge adds another session's record of the same exit.
 func (e *Exit) merge(r Record) {
 	if e.Left = min(e.Left, r.Left); r.Known && !e.known {
 		e.Path, e.End, e.known = r.Path, r.End, true

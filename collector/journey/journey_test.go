@@ -11,7 +11,7 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// wiringOf wires ports as a:1-b:2, and hosts as a:1-h.
+// wiringOf returns the wiring of a text: ports as a:1-b:2, and hosts as a:1-h.
 func wiringOf(text string) Wiring {
 	w := Wiring{map[Port]Port{}, map[Port]string{}}
 	portOf := func(s string) Port {
@@ -29,7 +29,7 @@ func wiringOf(text string) Wiring {
 	return w
 }
 
-// say writes a journey in a line: switches with their ports, copies in parentheses, candidates with question marks.
+// say returns a journey in one line: switches with ports, copies in parentheses, candidates with question marks.
 func say(j Journey) string {
 	var visit func(v *Visit) string
 	visit = func(v *Visit) string {
@@ -68,7 +68,7 @@ func wantJourneys(t *testing.T, records []Record, w Wiring, want ...string) {
 
 const ms = time.Millisecond
 
-// r is a record that a switch makes in a microsecond.
+// r returns a record of a switch that the packet passes in a microsecond.
 func r(key, name, in, out string, at time.Duration, ttl int) Record {
 	return Record{Key: Key(key), Switch: name, In: in, Out: out, Arrived: at, Left: at + time.Microsecond, TTL: ttl}
 }
@@ -91,13 +91,14 @@ func TestJoin(t *testing.T) {
 		"s2:2, which has no record of it: 3 l2 9 to l2:9, whose wire is not known")
 }
 
-// A clock that is off, though its switch vouches for it, or packets that are alike and far apart: what is there with
-// another time is not said not to be recorded.
+// A clock may be wrong although its switch reports it as synchronised, or equal packets may be far apart. Then a record
+// with another time must not be reported as missing.
 func TestJoinTimesThatDoNotFit(t *testing.T) {
 	const off = "h1: 1 l1 2 not seen at s1:1 at a time that fits: it, or others that are alike, are recorded with another"
 	w := wiringOf(fabric)
 	last := r("a", "l2", "2", "1", 3*ms, 62)
-	for _, at := range []time.Duration{20 * ms, time.Minute} { // of s1: l2 has it too early, and then s1 too late
+	// time at s1: l2 has the packet too early, and then s1 too late
+	for _, at := range []time.Duration{20 * ms, time.Minute} {
 		first, middle := r("a", "l1", "1", "2", at-18*ms, 64), r("a", "s1", "1", "2", at, 63)
 		if at == time.Minute {
 			first.Arrived, first.Left = ms, 2*ms
@@ -111,13 +112,13 @@ func TestJoinTimesThatDoNotFit(t *testing.T) {
 			"h1: 1 l1 2 > 1 s1 2 not seen at l2:2 at a time that fits: it, or others that are alike, are recorded with another",
 			"s1:2, which has it, or others that are alike, at times that do not fit: 2 l2 1 to h2")
 	}
-	// A switch that has the packet once is no record of it before itself.
+	// A single record of a switch is not a record of an earlier visit.
 	wantJourneys(t, []Record{r("a", "a", "1", "2", ms, 64)}, wiringOf("a:1-a:2"),
 		"a:2, which has no record of it: 1 a 2 not seen at a:1: lost on the wire, or not recorded there")
 }
 
-// Where a record or a wire is missing one packet has two ways, which is no second packet; alike packets are not counted
-// twice either.
+// If a record or a wire is missing, one packet has two ways, but is not counted as two packets. Equal packets are not
+// counted twice either.
 func TestPackets(t *testing.T) {
 	a := []Record{r("a", "l1", "1", "2", 1*ms, 64), r("a", "s1", "1", "2", 2*ms, 63), r("a", "l2", "2", "1", 3*ms, 62)}
 	for name, x := range map[string]struct {
@@ -138,7 +139,7 @@ func TestPackets(t *testing.T) {
 	}
 }
 
-// A flood makes a tree; records of two sessions are one visit.
+// Flooding gives a tree. Records of two sessions are one visit.
 func TestJoinCopies(t *testing.T) {
 	first := r("a", "l1", "1", "2", 1*ms, -1)
 	again := first
@@ -149,7 +150,7 @@ func TestJoinCopies(t *testing.T) {
 		"h1: (1 l1 2 > 1 s1 2 > 2 l2 1 to h2 | 3 > 1 s2 2 > 3 l2 1 to h2)")
 }
 
-// Records of two sessions, of which one's plan is not known, are of one end and not of two copies.
+// The records of two sessions, of which one has an unknown plan, have one end, and are not two copies.
 func TestJoinSessions(t *testing.T) {
 	known := r("a", "l1", "1", "", 1*ms, 64)
 	known.Ended, known.End, known.Path, known.Known = DroppedFor(3), "dropped: acl", "chip.acl hit", true
@@ -166,8 +167,8 @@ func TestJoinSessions(t *testing.T) {
 	}
 }
 
-// Of very many packets that are alike, as of a generator that numbers nothing, the first that may follow are shown and
-// the others counted, and neither time nor memory goes with their square.
+// For very many equal packets, as from a generator without sequence numbers, the first possible successors are shown
+// and the others counted. Time and memory do not grow with the square of their number.
 func TestJoinManyAlike(t *testing.T) {
 	const n = 20_000
 	var records []Record
@@ -190,7 +191,7 @@ func TestJoinManyAlike(t *testing.T) {
 	}
 }
 
-// Packets that are alike are not told apart, unless their times or TTLs do.
+// Equal packets are not distinguished, unless their times or TTLs differ.
 func TestJoinAlike(t *testing.T) {
 	w := wiringOf("a:2-b:1 a:1-h b:2-i")
 	wantJourneys(t, []Record{r("x", "a", "1", "2", 1*ms, 64), r("x", "a", "1", "2", 2*ms, 64),
@@ -199,11 +200,11 @@ func TestJoinAlike(t *testing.T) {
 	wantJourneys(t, []Record{r("x", "a", "1", "2", 1*ms, 64), r("x", "a", "1", "2", 20*time.Second, 64),
 		r("x", "b", "1", "2", 3*ms, 64)}, w,
 		"h: 1 a 2 > 1 b 2 to i", "h: 1 a 2 not seen at b:1: lost on the wire, or not recorded there")
-	// A loop between two routers: each time with a TTL less by one.
+	// In a loop between two routers the TTL decreases each time.
 	wantJourneys(t, []Record{r("x", "a", "1", "2", 1*ms, 4), r("x", "b", "1", "1", 1*ms, 3),
 		r("x", "a", "2", "2", 1*ms, 2), r("x", "b", "1", "1", 2*ms, 1)}, w,
 		"h: 1 a 2 > 1 b 1 > 2 a 2 > 1 b 1 not seen at a:2: lost on the wire, or not recorded there")
-	// Of clocks that cannot be compared a packet may seem to follow itself; it is shown nevertheless.
+	// With clocks that cannot be compared a packet may seem to follow itself. It is shown nevertheless.
 	one, two := r("x", "a", "2", "2", 1*ms, -1), r("x", "b", "1", "1", 2*ms, -1)
 	one.Doubt, two.Doubt = true, true
 	if got := Join([]Record{one, two}, w, Options{}); len(got) != 1 || len(got[0].Visits) != 2 {
@@ -211,21 +212,21 @@ func TestJoinAlike(t *testing.T) {
 	}
 }
 
-// A truth is what really became of packets in a random network.
+// A truth holds the true paths of packets in a random network.
 type truth struct {
 	wiring  Wiring
 	records []Record
-	next    map[string]string // visit and exit to the visit that follows, by name
+	next    map[string]string // from visit and exit to the next visit, by name
 	came    map[string]int    // how often a key was sent to a port
-	alike   map[Key]bool      // it was sent to a port more than once
-	silent  map[Key]bool      // some visit has no records
+	alike   map[Key]bool      // the key was sent to a port more than once
+	silent  map[Key]bool      // a visit of the key has no records
 }
 
 func nameOf(v *Visit) string           { return fmt.Sprint(v.key, " ", v.Switch, ":", v.In, "@", v.Arrived) }
 func exitOf(v *Visit, o string) string { return nameOf(v) + ">" + o }
 
-// randomTruth sends packets, some alike, over random switches with clocks that differ; some are lost on wires, copied,
-// dropped, or not recorded.
+// randomTruth sends packets, some of them equal, over random switches with different clocks. Some packets are lost on
+// wires, copied, dropped, or not recorded.
 func randomTruth(rnd *rand.Rand) truth {
 	n := 2 + rnd.IntN(5)
 	x := truth{Wiring{map[Port]Port{}, map[Port]string{}}, nil, map[string]string{}, map[string]int{}, map[Key]bool{},
@@ -247,7 +248,7 @@ func randomTruth(rnd *rand.Rand) truth {
 	var walk func(key Key, sw int, in string, at time.Duration, ttl int, by string)
 	walk = func(key Key, sw int, in string, at time.Duration, ttl int, by string) {
 		v := Visit{Switch: fmt.Sprint("s", sw), In: in, Arrived: at + clocks[sw], key: key}
-		for ; taken[nameOf(&v)]; v.Arrived++ { // no two packets come to a port at once
+		for ; taken[nameOf(&v)]; v.Arrived++ { // no two packets reach a port at the same time
 			at++
 		}
 		taken[nameOf(&v)] = true
@@ -288,7 +289,7 @@ func randomTruth(rnd *rand.Rand) truth {
 	for i := range 30 {
 		key := Key(fmt.Sprint("p", i))
 		sw := rnd.IntN(n)
-		for range 1 + rnd.IntN(2)*rnd.IntN(2) { // alike
+		for range 1 + rnd.IntN(2)*rnd.IntN(2) { // equal packets
 			walk(key, sw, "1", time.Duration(rnd.IntN(100_000_000)), 6, "")
 		}
 	}
@@ -296,9 +297,9 @@ func randomTruth(rnd *rand.Rand) truth {
 	return x
 }
 
-// On random networks whatever is said for certain is true, whatever follows an exit and was recorded is certain or
-// among the candidates, and each visit is in one journey. Packets that are alike may hide that one of them was lost
-// where a record of theirs is missing: there what is certain need not be true.
+// On random networks every certain statement is true, except in the case below. Every recorded successor of an exit is
+// certain or among the candidates, and each visit is in one journey. If a record of equal packets is missing, they may
+// hide the loss of one of them. Then a certain statement need not be true.
 func TestJoinRandom(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 200, Short: 20}, func(t *testing.T, seed uint64) {
 		x := randomTruth(rand.New(rand.NewPCG(seed, 9)))

@@ -9,12 +9,12 @@ import (
 	"tamtam/tam/ifa"
 )
 
-// A Key is what a packet has everywhere on its way: switches rewrite MAC addresses, VLAN tags, DSCP and marks, TTL or
-// hop limit, checksums and options in front of the payload, and append records to it, but not this. Packets with the
-// same key may be copies of one, or alike.
+// A Key holds the parts of a packet that are constant on its path. Switches rewrite MAC addresses, VLAN tags, DSCP,
+// marks, TTL or hop limit, checksums and options before the payload, and append records. Packets with the same key may
+// be copies of one packet, or different equal packets.
 type Key string
 
-// Bytes of the payload that are in a key, and of packets that are not IP.
+// The number of bytes in a key of the payload, and of packets other than IP.
 const (
 	keyPayload = 24
 	keyOther   = 46
@@ -28,11 +28,15 @@ const (
 	hopByHop, routing, fragment, ah, destination = 0, 43, 44, 51, 60
 )
 
-// KeyOf returns the key of an Ethernet II frame without FCS, of which the beginning may have been kept only; false if
-// what was kept ends before it. IP has addresses, protocol, identification and fragment offset, ports or what stands
-// there, TCP's sequence and acknowledgement numbers and flags, and the first 24 bytes of the payload, all without what
-// IFA has put in; others have the EtherType and 46 bytes, with zeros where the frame is shorter: a switch pads a frame
-// that it has taken a tag from, or does not.
+// KeyOf returns the key of an Ethernet II frame without FCS, which may be truncated. It returns false if the key needs
+// more than is available. For IP, the key consists of:
+//
+//   - addresses, protocol, identification and fragment offset
+//   - ports or the bytes in their place, and TCP's sequence and acknowledgement numbers and flags
+//   - the first 24 bytes of the payload
+//
+// IFA is ignored. For other frames, the key is the EtherType and 46 bytes. Zeros fill up shorter frames, because a
+// switch may or may not pad a frame from which it removed a tag.
 func KeyOf(frame []byte, length int) (Key, bool) {
 	whole := len(frame) >= length
 	if end, ok := tailstamp.DatagramEnd(frame); ok {
@@ -64,7 +68,7 @@ func KeyOf(frame []byte, length int) (Key, bool) {
 	return "", false
 }
 
-// withoutIFA is an IP packet as it was before IFA; false if what was kept ends in what IFA has put in.
+// withoutIFA returns an IP packet without IFA. It returns false if the packet is truncated within IFA.
 func withoutIFA(ip []byte) ([]byte, bool) {
 	switch p, err := ifa.Locate(ip); {
 	case err == nil:
@@ -75,7 +79,7 @@ func withoutIFA(ip []byte) ([]byte, bool) {
 	return ip, true
 }
 
-// cut returns the first n bytes; fewer if all of them are there.
+// cut returns the first n bytes, or fewer if whole is true and b is shorter.
 func cut(b []byte, n int, whole bool) ([]byte, bool) {
 	if len(b) >= n {
 		return b[:n], true
@@ -132,7 +136,7 @@ func ipv6Key(b []byte, whole bool) (Key, bool) {
 	}
 }
 
-// transport appends what stands behind the IP header.
+// transport appends the key's part after the IP header.
 func transport(k []byte, protocol byte, b []byte, later, whole bool) (Key, bool) {
 	switch {
 	case later:

@@ -26,7 +26,7 @@ const (
 	payload = "000102030405060708090a0b0c0d0e0f1011121314151617"
 )
 
-// What switches rewrite is not in a key; what tells packets apart is.
+// A key omits the fields that switches rewrite, and contains those that distinguish packets.
 func TestKeyOf(t *testing.T) {
 	key := func(text string) Key {
 		t.Helper()
@@ -70,8 +70,7 @@ func TestKeyOf(t *testing.T) {
 	}
 }
 
-// Frames that are not IP have the same key with and without padding, as a host or a switch that takes a tag from them
-// leaves it.
+// Frames that are not IP have the same key with and without padding. Hosts and switches that remove a tag may leave it.
 func TestKeyOfPadded(t *testing.T) {
 	const arp = "0806 0001 0800 06 04 0001 020000000001 0a000001 000000000000 0a000002"
 	bare := frameOf(t, macs+arp)
@@ -86,7 +85,7 @@ func TestKeyOfPadded(t *testing.T) {
 	}
 }
 
-// What IFA puts into a packet on its way is not in the key, however much of the payload was kept behind it.
+// IFA in a packet does not change the key, for any length of the kept payload.
 func TestKeyOfIFA(t *testing.T) {
 	for what, text := range map[string]string{
 		"IPv4": macs + ipv4UDP + payload,
@@ -113,8 +112,7 @@ func TestKeyOfIFA(t *testing.T) {
 	}
 }
 
-// However much was kept of a frame, it has the key of the whole one, or none; stamps behind it and padding change
-// nothing.
+// A truncated frame has the key of the complete one, or none. Stamps and padding change nothing.
 func TestKeyOfTruncated(t *testing.T) {
 	for _, text := range []string{
 		macs + ipv4UDP + payload,
@@ -141,7 +139,7 @@ func TestKeyOfTruncated(t *testing.T) {
 	}
 }
 
-// Any bytes have a key or none, and the same one behind other MAC addresses.
+// Any bytes have a key or none, and the same one after other MAC addresses.
 func FuzzKeyOf(f *testing.F) {
 	for _, text := range []string{macs + ipv4UDP + payload, others + routed + payload, macs + "86dd" + payload} {
 		b, _ := hex.DecodeString(strings.ReplaceAll(text, " ", ""))

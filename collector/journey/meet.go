@@ -6,23 +6,22 @@ import (
 	"time"
 )
 
-// An arrival is where packets with the same key and TTL come, or leave for.
+// An arrival is the port that packets with the same key and TTL reach.
 type arrival struct {
 	key Key
 	at  Port
 	ttl int
 }
 
-// A timeline has what came, or left, in order of time; and what has times that cannot be compared.
+// A timeline holds entries in time order, and those with incomparable times.
 type timeline[T any] struct{ sure, doubted []T }
 
-// Meetings have what may follow each other by key, port and TTL, so that of many packets that are alike nobody compares
-// each with each.
+// meetings indexes visits and exits by key, port and TTL, to avoid the comparison of all pairs among equal packets.
 type meetings struct {
 	wiring Wiring
 	Options
 	visits map[arrival]*timeline[*Visit]
-	exits  map[arrival]*timeline[*Exit] // by where they lead; the TTL is that before them
+	exits  map[arrival]*timeline[*Exit] // by destination, with the TTL before it
 }
 
 func newMeetings(visits []*Visit, w Wiring, o Options) *meetings {
@@ -56,14 +55,15 @@ func put[T any](all map[arrival]*timeline[T], at arrival, x T, doubted bool) {
 
 func (v *Visit) arrival() arrival { return arrival{v.key, Port{v.Switch, v.In}, v.ttl} }
 
-// far is where an exit leads, with the TTL before it; false if it ended in the switch, or its wire is not known.
+// far returns the destination of an exit, with the TTL before it. It returns false if the packet ended in the switch or
+// the wire is unknown.
 func (m *meetings) far(e *Exit) (arrival, bool) {
 	port, ok := m.wiring.Ports[Port{e.at.Switch, e.Out}]
 	return arrival{e.at.key, port, e.at.ttl}, ok && e.Out != "" && e.End == ""
 }
 
-// meet finds what may follow each exit, and what each visit may have come by: TTLs and times allow it. A switch takes
-// one from a TTL, or none.
+// meet finds the visits that may follow each exit, and the exits that each visit may have come from, by TTL and time. A
+// switch decrements a TTL by one, or leaves it unchanged.
 func (m *meetings) meet(visits []*Visit) {
 	for _, v := range visits {
 		for _, e := range v.Exits {
@@ -75,7 +75,7 @@ func (m *meetings) meet(visits []*Visit) {
 	}
 }
 
-// follow finds what may follow an exit, which leads to far.
+// follow finds the visits that may follow an exit to far.
 func (m *meetings) follow(e *Exit, far arrival) {
 	v := e.at
 	order := func(x *Visit) int { return m.order(x.Arrived - e.Left) }
@@ -85,12 +85,12 @@ func (m *meetings) follow(e *Exit, far arrival) {
 			e.candidates(list)
 		}
 		if far == v.arrival() && (v.Doubt || order(v) == 0) {
-			e.Alike-- // it is among them
+			e.Alike-- // e's own visit is among them
 		}
 	}
 }
 
-// trace finds what a visit may have come by.
+// trace finds the exits that a visit may have come from.
 func (m *meetings) trace(v *Visit) {
 	order := func(x *Exit) int { return -m.order(v.Arrived - x.Left) }
 	at := v.arrival()
@@ -102,8 +102,8 @@ func (m *meetings) trace(v *Visit) {
 	}
 }
 
-// strangers finds exits that nothing follows and visits that followed none of which, but for the times, the one might
-// have led to the other.
+// strangers marks exits without a next visit and visits without a previous exit that would match except for their
+// times.
 func (m *meetings) strangers(visits []*Visit) {
 	comes, goes := m.lone(visits)
 	for _, v := range visits {
@@ -117,7 +117,7 @@ func (m *meetings) strangers(visits []*Visit) {
 				continue
 			}
 			e.strange = missed(comes, v, far)
-			if far == at { // it leads to where the packet came from
+			if far == at { // it leads to the port at which the packet arrived
 				n--
 			}
 		}
@@ -125,7 +125,7 @@ func (m *meetings) strangers(visits []*Visit) {
 	}
 }
 
-// lone counts visits that followed none, by where they came, and exits that nothing follows, by where they lead.
+// lone counts visits without a previous exit, by their arrival, and exits without a next visit, by their destination.
 func (m *meetings) lone(visits []*Visit) (comes, goes map[arrival]int) {
 	comes, goes = map[arrival]int{}, map[arrival]int{}
 	for _, v := range visits {
@@ -141,7 +141,7 @@ func (m *meetings) lone(visits []*Visit) (comes, goes map[arrival]int) {
 	return comes, goes
 }
 
-// missed reports whether there is another visit than v which, but for its time, might have come to far.
+// missed reports whether another visit than v would match an exit to far except for its time.
 func missed(comes map[arrival]int, v *Visit, far arrival) bool {
 	behind := far
 	behind.ttl--
@@ -155,7 +155,8 @@ func missed(comes map[arrival]int, v *Visit, far arrival) bool {
 // alone reports whether nothing follows an exit.
 func (e *Exit) alone() bool { return e.Next == nil && len(e.Candidates) == 0 }
 
-// order is 0 if a packet may have been so long on a wire, less if it came too early, more if too late.
+// order returns 0 if d is a possible time on a wire, a negative number if it is too short, and a positive one if too
+// long.
 func (o Options) order(d time.Duration) int {
 	switch {
 	case d < -o.ClockError:
@@ -166,7 +167,8 @@ func (o Options) order(d time.Duration) int {
 	return 0
 }
 
-// fitting are those of a timeline for which order, which grows along it, is 0, and those of which it is not known.
+// fitting returns the entries of a timeline for which order is 0, and those with incomparable times. order must
+// increase along the timeline.
 func fitting[T any](line *timeline[T], doubt bool, order func(T) int) [][]T {
 	if line == nil {
 		return nil
@@ -193,7 +195,7 @@ func (e *Exit) candidates(list []*Visit) {
 	}
 }
 
-// origins adds exits that a visit may have come by.
+// origins adds exits that a visit may have come from.
 func (v *Visit) origins(list []*Exit) {
 	for _, e := range list {
 		if len(v.from) == 2 {

@@ -8,14 +8,14 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// Blame holds the losses of several flow groups in one period against each other: where the cluster of one has
-// several links, that of another may have fewer of them. Links of the same two switches are the same, so graphs are to
-// name switches alike. Periods are compared that begin at once and have the same number, and so the same length.
+// Blame compares the losses of several flow groups in one period. If the cluster of one group has several links, that
+// of another may contain fewer of them. Links between the same two switches count as equal, so graphs must use the same
+// switch names. Only periods with the same begin and number are compared, which have the same length.
 //
-// What follows from the counts is said, and no more. That a flow group lost nothing over a link does not clear the
-// link: it may have lost packets of others.
+// It reports only conclusions that follow from the counts. A link is not cleared because a flow group lost nothing on
+// it: it may have lost packets of other groups.
 type Blame struct {
-	clusters map[string]map[[2]string][]Link // by graph, of more than one
+	clusters map[string]map[[2]string][]Link // links of each cluster, by graph and ends
 	order    []blamedPeriod
 	periods  map[blamedPeriod]*blamed
 }
@@ -25,7 +25,7 @@ type blamedPeriod struct {
 	number uint64
 }
 
-// blamed is what is known of a period.
+// blamed is the state of a period.
 type blamed struct {
 	lost    map[blamedCluster]bool // clusters that certainly lost packets
 	alarmed bool
@@ -37,20 +37,20 @@ type blamedCluster struct {
 	ends  [2]string
 }
 
-// Suspects are the links that may have lost packets in a period.
+// Suspects holds the links that may have lost packets in a period.
 type Suspects struct {
 	Period uint64
-	Graphs []string // that lost packets, sorted
-	// Guilty are links that lost packets for certain: of each there is a cluster with no other link that lost some.
+	Graphs []string // graphs that lost packets, sorted
+	// Guilty lists links that certainly lost packets: each has a cluster without any other possible link.
 	Guilty []Link
-	// Alone are links each of which alone would explain all losses. If one link lost packets it is one of these; where
-	// there is none, two or more did.
+	// Alone lists links that would each explain all losses alone. If exactly one link lost packets, it is one of these.
+	// If Alone is empty, two or more links did.
 	Alone []Link
-	// Open are the links of clusters without one that is guilty: of each cluster one or more lost packets.
+	// Open lists the links of each cluster without a guilty link. In each cluster one or more of them lost packets.
 	Open [][]Link
 }
 
-// NewBlame is for the graphs of some meshes.
+// NewBlame returns a Blame for the graphs of some meshes.
 func NewBlame(meshes ...*Mesh) *Blame {
 	b := &Blame{clusters: map[string]map[[2]string][]Link{}, periods: map[blamedPeriod]*blamed{}}
 	for _, m := range meshes {
@@ -63,7 +63,7 @@ func NewBlame(meshes ...*Mesh) *Blame {
 	return b
 }
 
-// Add takes a result of a mesh, also one that takes the place of another.
+// Add adds a result of a mesh. It may replace an earlier one.
 func (b *Blame) Add(r Result) {
 	ends := [2]string{r.From, r.To}
 	if b.clusters[r.Path][ends] == nil {
@@ -77,11 +77,11 @@ func (b *Blame) Add(r Result) {
 	}
 }
 
-// Alarm says that more packets were lost than is accepted.
+// Alarm records that a period lost more packets than accepted.
 func (b *Blame) Alarm(a Alarm) { b.at(a.Whole).alarmed = true }
 
-// Suspects are those of the periods with an alarm in which several flow groups lost packets, if something else follows
-// than was said before.
+// Suspects returns the suspects of periods with an alarm in which several flow groups lost packets, if they changed
+// since the last call.
 func (b *Blame) Suspects() (all []Suspects) {
 	for _, key := range b.order {
 		at := b.periods[key]
@@ -101,7 +101,7 @@ func (b *Blame) Suspects() (all []Suspects) {
 	return all
 }
 
-// at is what is known of the period of a result.
+// at returns the state of a result's period.
 func (b *Blame) at(r Result) *blamed {
 	key := blamedPeriod{r.Start, r.Period}
 	at := b.periods[key]
@@ -116,7 +116,7 @@ func (b *Blame) at(r Result) *blamed {
 	return at
 }
 
-// suspects are those of the clusters that lost packets.
+// suspects derives the suspects from the clusters that lost packets.
 func (b *Blame) suspects(at *blamed) (s Suspects) {
 	lossy := make([]blamedCluster, 0, len(at.lost))
 	for c := range at.lost {
@@ -147,7 +147,7 @@ func (b *Blame) suspects(at *blamed) (s Suspects) {
 	return s
 }
 
-// String is in a line.
+// String returns the suspects in one line.
 func (s Suspects) String() string {
 	if len(s.Graphs) == 0 {
 		return fmt.Sprintf("suspects: period %d: no flow group lost packets for certain", s.Period)
@@ -170,7 +170,7 @@ func (s Suspects) String() string {
 	return strings.Join(text, "; ")
 }
 
-// linkNames are the names of links with blanks between them.
+// linkNames returns the names of links, separated by blanks.
 func linkNames(links []Link) string {
 	names := make([]string, len(links))
 	for i, l := range links {

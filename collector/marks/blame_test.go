@@ -11,9 +11,9 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// On random networks with one or two links that lose packets, and flow groups that take some of the ways: what is said
-// to be guilty has lost packets, each cluster that lost some has a link that did, and where one link lost them it is
-// among those that alone explain all: alone, if no other link is in all clusters that lost packets.
+// Random networks have one or two lossy links, and flow groups that use some of the paths. Guilty links have lost
+// packets, and each lossy cluster contains a lossy link. If one link lost all packets, it is among those that alone
+// explain all. It is the only one if no other link is in all lossy clusters.
 func TestAltMarkBlameRandom(t *testing.T) {
 	found, guilty := 0, 0
 	fixed := randtest.Cases{Seed: 914230000, Count: 200, Short: 60}
@@ -27,7 +27,7 @@ func TestAltMarkBlameRandom(t *testing.T) {
 		flows := randomFlows(t, rnd, network)
 		b := NewBlame(slices.Collect(maps.Values(flows))...)
 		lost := map[uint64]map[Link]bool{}
-		sets := map[uint64][][]Link{} // links of clusters that lost packets, by the packets
+		sets := map[uint64][][]Link{} // links of lossy clusters, by period
 		said := map[uint64]Suspects{}
 		for _, name := range slices.Sorted(maps.Keys(flows)) {
 			m := flows[name]
@@ -61,7 +61,7 @@ func TestAltMarkBlameRandom(t *testing.T) {
 	}
 }
 
-// randomFlows are graphs of flow groups, each of some links of a network.
+// randomFlows returns graphs of flow groups, each of some links of a network.
 func randomFlows(t *testing.T, rnd *rand.Rand, network Graph) map[string]*Mesh {
 	t.Helper()
 	flows := map[string]*Mesh{}
@@ -82,7 +82,7 @@ func randomFlows(t *testing.T, rnd *rand.Rand, network Graph) map[string]*Mesh {
 	return flows
 }
 
-// blame has the points of a graph report four periods, of which all have alarms.
+// blame makes the points of a graph report four periods, all of which have alarms.
 func blame(b *Blame, said map[uint64]Suspects, m *Mesh, counted func(k uint64) []uint64) {
 	take := func(results []Result) {
 		for _, r := range results {
@@ -103,7 +103,7 @@ func blame(b *Blame, said map[uint64]Suspects, m *Mesh, counted func(k uint64) [
 	take(m.Flush())
 }
 
-// checkSuspects holds what is said of a period to the links that lost packets, and the clusters that did.
+// checkSuspects compares the suspects of a period with the lossy links and clusters.
 func checkSuspects(t *testing.T, s Suspects, lost map[Link]bool, sets [][]Link) {
 	t.Helper()
 	all := slices.Clone(sets[0])
@@ -155,7 +155,7 @@ func TestAltMarkSuspectsText(t *testing.T) {
 		"lost at one or more of s1>l2 s1>l4; lost at one or more of s1>l2 s2>l2"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
-	// A result that is revised takes its blame with it.
+	// A revised result revises its blame.
 	for _, c := range flows["voice"].Clusters() {
 		b.Add(Result{Path: "voice", From: c.Ends()[0], To: c.Ends()[1], Period: 1000, Start: altmark.Time{Seconds: 1000},
 			LossValid: true})

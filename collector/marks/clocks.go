@@ -8,24 +8,23 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// Each point numbers periods by its own clock. Where two clocks are 2L apart, or a multiple of it,
-// the colours of both agree all the time, and no count, mark or timestamp shows that what they
-// report of one number is of different times. Their arrival times do, by the collector's own clock:
-// a point reports a period in the middle of the next one, so that points whose clocks agree report
-// at about the same time.
+// Each point numbers periods by its own clock. If two clocks are 2L apart, or a multiple of it, their colours always
+// agree. Then no count, mark or timestamp shows that their reports with the same number are of different times. The
+// reports' arrival times by the collector's clock do. A point reports a period in the middle of the next one, so points
+// with equal clocks report at about the same time.
 
-// clockDoubt says why the counts of a period may be of different times at different points.
+// clockDoubt describes why the counts of a period may be of different times at different points.
 type clockDoubt struct {
-	reason string // "": they are of the same time
-	notice string // for the path, where reports are known to arrive apart
-	open   bool   // nothing is known yet
+	reason string // "" if they are of the same time
+	notice string // text for the path if its reports are known to arrive apart
+	open   bool   // undecided so far
 }
 
-// restarts are the flags of a period after which a point may run by a different clock.
+// restarts holds the flags of a period after which a point's clock may differ.
 const restarts = altmark.First | altmark.LateRead | altmark.ClockStep | altmark.CounterReset
 
-// doubt compares when points reported period k. Where that is not known, as for what a switch
-// reported before the collector listened, the next periods that all points reported in time decide.
+// doubt compares the times at which points reported period k. These are unknown for reports from before the collector's
+// start. Then the next periods that all points reported in time decide.
 func (m *Joiner) doubt(k uint64, points ...int) clockDoubt {
 	n := m.path.Points[0].Settings.Interval
 	for q := k; ; q++ {
@@ -65,8 +64,8 @@ func (m *Joiner) doubt(k uint64, points ...int) clockDoubt {
 	}
 }
 
-// timely reports whether a report arrived when it was made, as far as can be told: not together
-// with the next one, as over a connection that stalled.
+// timely reports whether a report arrived when it was made, as far as that can be determined. It did not if it arrived
+// together with the next one, as after a stalled connection.
 func (m *Joiner) timely(k uint64, point int) bool {
 	r, next := m.report(k, point), m.report(k+1, point)
 	if r.arrived.IsZero() {
@@ -75,7 +74,7 @@ func (m *Joiner) timely(k uint64, point int) bool {
 	return next.arrived.IsZero() || 2*next.arrived.Sub(r.until) >= m.path.Points[0].Settings.Interval.Duration()
 }
 
-// segment returns the points that a result of points i and j depends on, the initiator included.
+// segment returns the points that a result of points i and j depends on, including the initiator.
 func segment(i, j int) []int {
 	if i == 0 {
 		return []int{0, j}
@@ -83,13 +82,12 @@ func segment(i, j int) []int {
 	return []int{0, i, j}
 }
 
-// notice keeps what is to be reported of the path, once for each pair of points.
+// notice adds a notice for the path, once per pair of points.
 func (m *Joiner) notice(d clockDoubt) {
 	if d.notice != "" && !slices.Contains(m.notices, d.notice) {
 		m.notices = append(m.notices, d.notice)
 	}
 }
 
-// Notices returns remarks on the path as a whole, each given once: that an offset of 2L between
-// clocks cannot be excluded.
+// Notices returns remarks on the whole path, each only once: that an offset of 2L between clocks cannot be excluded.
 func (m *Joiner) Notices() []string { return slices.Clone(m.notices) }

@@ -10,18 +10,18 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// arrived is when a report made in the middle of the next period comes from a point whose clock
-// is ahead by some seconds, by the collector's clock.
+// arrived returns the arrival time, by the collector's clock, of a report from a point whose clock is ahead by some
+// seconds. The report is made in the middle of the next period.
 func arrived(k uint64, ahead float64) time.Time {
 	return time.UnixMilli(int64(k*1000+1500) - int64(ahead*1000))
 }
 
-// shifted is what a point whose clock is two periods ahead calls period k: what was counted two
-// periods before.
+// shifted returns the report for period k of a point whose clock is two periods ahead: the counts of two periods
+// before.
 func shifted(k uint64) altmark.Period { return report(k, 100+k-2, 7*ms) }
 
-// Clocks that are 2L apart agree about colours. When the reports come tells: no period is
-// complete, and the path says why, once.
+// The colours of clocks that are 2L apart agree. The arrival times of reports reveal the difference: no period is
+// complete, and the path has one notice with the reason.
 func TestAltMarkClocksApart(t *testing.T) {
 	m := newTestJoiner(t, twoPoints(altmark.Double))
 	var got []Result
@@ -53,7 +53,7 @@ func TestAltMarkClocksApart(t *testing.T) {
 	}
 }
 
-// Half a period is what reports may be late: by a slow connection, or counters that are read early.
+// Reports may be late by up to half a period, through a slow connection or counters that are read early.
 func TestAltMarkReportsLate(t *testing.T) {
 	for _, tt := range []struct {
 		late float64
@@ -71,8 +71,8 @@ func TestAltMarkReportsLate(t *testing.T) {
 	}
 }
 
-// The clock of the second of three points is set two periods ahead in mid-run. The ways from and to
-// it are flagged from then on; the way past it is not.
+// The clock of the second of three points is set two periods ahead during the run. From then on the segments to and
+// from it are flagged, and the segment past it is not.
 func TestAltMarkClockStepsByTwoPeriods(t *testing.T) {
 	m := newTestJoiner(t, threePoints(altmark.Double))
 	results := map[string]Result{}
@@ -97,7 +97,7 @@ func TestAltMarkClockStepsByTwoPeriods(t *testing.T) {
 	for k := uint64(10); k < 28; k++ {
 		for _, way := range []string{"mp1>mp2", "mp2>mp3"} {
 			r := results[fmt.Sprintf("%d %s", k, way)]
-			if (r.Status == OK) != (k < 18) { // 20 and 21 tell what of them was late
+			if (r.Status == OK) != (k < 18) { // 20 and 21 reveal their late packets
 				t.Errorf("%s", line(r))
 			}
 			if k >= 24 && !strings.Contains(strings.Join(r.Reasons, ";"), "clocks-apart") {
@@ -110,13 +110,13 @@ func TestAltMarkClockStepsByTwoPeriods(t *testing.T) {
 	}
 }
 
-// What switches had reported before the collector listened comes at once, and says nothing of the
-// clocks. It waits for the first period that is reported while it listens.
+// Reports from before the collector's start arrive together, and reveal nothing about clocks. They wait for the first
+// period that is reported afterwards.
 func TestAltMarkHistory(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		ahead uint64 // of the second point's clock, in periods
-		step  bool   // the clock was set between
+		ahead uint64 // offset of the second point's clock, in periods
+		step  bool   // the clock was set in between
 		want  string
 	}{
 		{"clocks agree", 0, false, "ok"},
@@ -159,8 +159,8 @@ func TestAltMarkHistory(t *testing.T) {
 	}
 }
 
-// A connection that is held up for as long as the clock behind it is ahead makes reports come
-// together that are of different times. They come with the next ones, and that is seen.
+// A connection stalls for as long as the clock behind it is ahead, so that reports of different times arrive together.
+// They arrive together with the next ones, which reveals it.
 func TestAltMarkHeldUp(t *testing.T) {
 	m := newTestJoiner(t, twoPoints(altmark.Step))
 	last := map[uint64]Result{}

@@ -9,41 +9,41 @@ import (
 	"strings"
 )
 
-// Drill goes from the loss of a whole graph to where packets were lost, as RFC 9342 has it: where the loss of a
-// period is above a threshold it names the clusters that lost packets, and of these the links. Where the loss of the
-// whole is not known, because a report is missing or doubtful, that of each cluster of which it is known is held to the
-// threshold.
+// Drill locates losses within a graph, as in RFC 9342. If the loss of a period exceeds a threshold, it returns the
+// clusters that lost packets, and their links. The loss of the whole graph may be unknown because a report is missing
+// or uncertain. Then each cluster with a known loss is compared with the threshold.
 //
-// The counts of a cluster do not tell its links apart. So a link is named for certain where it is the only one of a
-// cluster; else each of them may have lost any part of what the cluster lost.
+// The counts of a cluster do not distinguish its links. So a link is certain only if it is the only one of its cluster.
+// Otherwise each link may have lost any part of the cluster's loss.
 type Drill struct {
 	threshold float64
 	whole     [2]string
 	clusters  []Cluster
-	order     []uint64 // periods, as they came
+	order     []uint64 // periods in order of arrival
 	results   map[uint64]map[[2]string]Result
 	said      map[uint64]string
 }
 
-// An Alarm is a period in which more packets were lost than is accepted: by the whole, or where the loss of that
-// is not known by one of the clusters, of the packets that came to it.
+// An Alarm is a period that lost more packets than accepted. If the loss of the whole graph is unknown, one of its
+// clusters did, relative to the packets that reached it.
 type Alarm struct {
 	Whole    Result
-	Clusters []Loss // those that lost packets, or of which it is not known; the most first
-	// Withdrawn: by earlier results of the period there was an alarm, and by the last ones there is none.
+	Clusters []Loss // clusters with a loss, or an unknown one; the greatest loss first
+	// Withdrawn means that earlier results of the period caused an alarm, and the current ones do not.
 	Withdrawn bool
 }
 
-// Loss is what a cluster lost.
+// Loss is the loss of a cluster.
 type Loss struct {
 	Cluster
 	Result
 }
 
-// drillPeriods is how many periods are remembered, as many as the joins do.
+// drillPeriods is the number of periods that are kept, the same as in the joins.
 const drillPeriods = keptPeriods
 
-// NewDrill has alarms of periods in which more than this part of the packets was lost: 0 to less than 1.
+// NewDrill returns a Drill with alarms for periods that lost more than this fraction of the packets, from 0 to less
+// than 1.
 func NewDrill(m *Mesh, threshold float64) (*Drill, error) {
 	if !(threshold >= 0 && threshold < 1) {
 		return nil, fmt.Errorf("the part of packets whose loss is an alarm is %v, want 0 to less than 1", threshold)
@@ -52,14 +52,14 @@ func NewDrill(m *Mesh, threshold float64) (*Drill, error) {
 		results: map[uint64]map[[2]string]Result{}, said: map[uint64]string{}}, nil
 }
 
-// Add takes a result of the mesh, and returns the alarm of its period when the results of all clusters are there; once
-// more when one of them is revised and it says something else then, or is none any more.
+// Add adds a result of the mesh. It returns the alarm of its period once the results of all clusters are there. After a
+// revised result it returns the alarm again if it changed or was withdrawn.
 func (d *Drill) Add(r Result) (Alarm, bool) {
 	d.note(r)
 	return d.say(r.Period)
 }
 
-// Take is Add for the results that follow from one report: what is said is of all of them.
+// Take adds the results of one report, and returns the alarms after all of them.
 func (d *Drill) Take(results ...Result) (alarms []Alarm) {
 	var periods []uint64
 	for _, r := range results {
@@ -89,7 +89,7 @@ func (d *Drill) note(r Result) {
 	of[[2]string{r.From, r.To}] = r
 }
 
-// say judges a period by its last results; false if that has been said.
+// say evaluates a period by its latest results. It returns false if the outcome has not changed.
 func (d *Drill) say(period uint64) (Alarm, bool) {
 	a, v := d.Judge(d.results[period])
 	before, text := d.said[period], ""
@@ -104,19 +104,19 @@ func (d *Drill) say(period uint64) (Alarm, bool) {
 	return a, true
 }
 
-// Verdict is what the results of a period say of an alarm.
+// Verdict is the outcome of a period's results.
 type Verdict int
 
 const (
-	// Undecided: the results of some clusters are missing, or do not say whether more was lost than is accepted.
+	// Undecided means that results of some clusters are missing or do not decide the question.
 	Undecided Verdict = iota
-	// Accepted: the loss of the whole is known, and no more than is accepted.
+	// Accepted means that the loss of the whole graph is known, and no more than accepted.
 	Accepted
-	// Above: more was lost.
+	// Above means that more was lost than accepted.
 	Above
 )
 
-// Judge says of the last results of a period, by their ends, whether they are an alarm, and which. It notes nothing.
+// Judge evaluates the latest results of a period, by their ends. It has no side effects.
 func (d *Drill) Judge(of map[[2]string]Result) (a Alarm, v Verdict) {
 	if len(d.Missing(of)) > 0 {
 		return Alarm{}, Undecided
@@ -140,7 +140,7 @@ func (d *Drill) Judge(of map[[2]string]Result) (a Alarm, v Verdict) {
 	return a, Undecided
 }
 
-// Missing are the ends of the whole and of the clusters of which a period has no result.
+// Missing returns the ends of the whole graph and of the clusters without a result in a period.
 func (d *Drill) Missing(of map[[2]string]Result) (ends [][2]string) {
 	if _, ok := of[d.whole]; !ok {
 		ends = append(ends, d.whole)
@@ -153,13 +153,13 @@ func (d *Drill) Missing(of map[[2]string]Result) (ends [][2]string) {
 	return ends
 }
 
-// above reports whether it is certain that more was lost than is accepted.
+// above reports whether the loss certainly exceeds the threshold.
 func (d *Drill) above(r Result) bool {
 	return r.LossValid && float64(r.Lost) > d.threshold*float64(r.Sent)
 }
 
-// missing is what a whole graph lost at least where only packets in excess make that uncertain: those that went around
-// points come out of the graph as all others, and those that came twice make it look less.
+// missing returns the minimum loss of a whole graph if only excess packets make the loss uncertain. Packets that
+// bypassed points leave the graph like others, and duplicates only hide losses.
 func (r *Result) missing() int64 {
 	if !r.Excess {
 		return 0
@@ -167,13 +167,13 @@ func (r *Result) missing() int64 {
 	return max(0, int64(r.Sent-r.Received))
 }
 
-// most orders clusters: one of which nothing is known may have lost all.
+// most returns the sort key of clusters: an unknown loss may be total.
 func (l Loss) most(a Alarm) int64 { return l.Bounds(a).Most }
 
-// Bounds are how many packets were lost, at least and at most.
+// Bounds are the minimum and maximum number of lost packets.
 type Bounds struct{ Least, Most int64 }
 
-// NoBound is Most where nothing says how many it may be.
+// NoBound is the value of Most without an upper bound.
 const NoBound = math.MaxInt64
 
 func (b Bounds) String() string {
@@ -186,8 +186,8 @@ func (b Bounds) String() string {
 	return fmt.Sprintf("%d to %d", b.Least, b.Most)
 }
 
-// Bounds are how many packets the cluster lost: one number where that is known; else what the other clusters leave of
-// the loss of the whole, at most, if that is known.
+// Bounds returns the bounds of the cluster's loss. They are equal if it is known. Otherwise Most is the loss of the
+// whole graph minus that of the other clusters, if it is known.
 func (l Loss) Bounds(a Alarm) Bounds {
 	if l.LossValid {
 		return Bounds{l.Lost, l.Lost}
@@ -203,13 +203,13 @@ func (l Loss) Bounds(a Alarm) Bounds {
 			unknown++
 		}
 	}
-	if unknown == 1 { // packets are lost in one cluster each
+	if unknown == 1 { // each packet is lost in one cluster
 		return Bounds{rest, rest}
 	}
 	return Bounds{0, rest}
 }
 
-// LinkBounds are how many packets each link of the cluster lost.
+// LinkBounds returns the bounds of the loss of each link of the cluster.
 func (l Loss) LinkBounds(a Alarm) Bounds {
 	b := l.Bounds(a)
 	if len(l.Links) > 1 {
@@ -218,7 +218,7 @@ func (l Loss) LinkBounds(a Alarm) Bounds {
 	return b
 }
 
-// String is in a line: the loss, and the clusters with their links and the reasons for which they are doubtful.
+// String returns one line: the loss, and the clusters with their links and reasons for uncertainty.
 func (a Alarm) String() string {
 	var b strings.Builder
 	w := a.Whole
@@ -249,7 +249,8 @@ func (a Alarm) String() string {
 	return b.String()
 }
 
-// Least is what clusters whose loss is known lost, or what is missing of the whole.
+// Least returns the total loss of clusters with a known loss, or the minimum loss of the whole graph if that is
+// greater.
 func (a Alarm) Least() (sum int64) {
 	for _, l := range a.Clusters {
 		if l.LossValid {
@@ -259,8 +260,8 @@ func (a Alarm) Least() (sum int64) {
 	return max(sum, a.Whole.missing())
 }
 
-// From is the near end, as in a result.
+// From returns the near end, as in a result.
 func (l Loss) From() string { return l.Result.From }
 
-// To is the far end, as in a result.
+// To returns the far end, as in a result.
 func (l Loss) To() string { return l.Result.To }

@@ -10,9 +10,10 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// On random graphs with splits and losses at random links an alarm comes exactly where the whole has lost more than is
-// accepted, or if its loss is not known a cluster has. It names each cluster that lost packets, with the number to the
-// packet, and each link that did, within its bounds; where the cluster is one link, it is that link and its number.
+// On random graphs with splits and random lossy links, an alarm is raised exactly if the loss of the whole graph
+// exceeds the threshold. If that loss is unknown, the loss of a cluster must. The alarm names each lossy cluster with
+// its exact loss, and each lossy link within its bounds. For a cluster of one link, it names the link with the exact
+// loss.
 func TestAltMarkDrillRandom(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 200, Short: 20}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 17))
@@ -29,7 +30,7 @@ func TestAltMarkDrillRandom(t *testing.T) {
 		}
 		walks, alarms, whole := map[uint64]walk{}, map[uint64]Alarm{}, map[uint64]Result{}
 		parts := map[uint64]map[[2]string]Result{}
-		silent := rnd.IntN(3*len(g.Points) + 1) // a point that says nothing in one period
+		silent := rnd.IntN(3*len(g.Points) + 1) // a point without a report in one period
 		take := func(results []Result) {
 			for _, r := range results {
 				if m.Whole() == [2]string{r.From, r.To} {
@@ -125,8 +126,8 @@ func TestAltMarkAlarmText(t *testing.T) {
 	}
 }
 
-// Where packets went around a spine the loss of the whole is an alarm, and nobody is accused: that of no cluster is
-// known.
+// If packets bypassed a spine, the loss of the whole graph is an alarm, and no cluster is named, because the loss of
+// each is unknown.
 func TestAltMarkAlarmBypassed(t *testing.T) {
 	m := newMesh(t, graphOf(altmark.Step, "l1>s1", "s1>l2"))
 	d, err := NewDrill(m, 0.01)
@@ -154,7 +155,7 @@ func TestAltMarkAlarmBypassed(t *testing.T) {
 	}
 }
 
-// A report that is missing hides the loss of the whole, not that of a cluster which it does not concern.
+// A missing report hides the loss of the whole graph, but not that of a cluster that it does not concern.
 func TestAltMarkAlarmOfClusters(t *testing.T) {
 	m := newMesh(t, graphOf(altmark.Step, "l1>s1", "l1>s2", "s1>l2", "s2>l2", "l2>l3"))
 	d, err := NewDrill(m, 0.01)
@@ -185,7 +186,7 @@ func TestAltMarkAlarmOfClusters(t *testing.T) {
 	}
 }
 
-// An alarm that a later report takes the ground from is withdrawn, once.
+// An alarm that a later report refutes is withdrawn, once.
 func TestAltMarkAlarmWithdrawn(t *testing.T) {
 	m := newMesh(t, graphOf(altmark.Step, "l1>s1", "s1>l2"))
 	d, err := NewDrill(m, 0.01)

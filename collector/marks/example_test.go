@@ -8,8 +8,8 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// What two switches report of one flow group, joined period by period: a period's result comes when
-// both have reported it and the two periods behind it, since those tell of packets that came late.
+// The reports of two switches about one flow group are joined period by period. A period's result is returned when both
+// have reported it and the next two periods, because those reveal late packets.
 func ExampleJoiner() {
 	settings := altmark.Session{
 		Role: altmark.Initiator, Method: altmark.Step, Mark: altmark.DSCP0, SlotSync: true,
@@ -30,7 +30,7 @@ func ExampleJoiner() {
 		if k == 1 {
 			came.Packets -= 3
 		}
-		arrived := time.Unix(int64(k)+2, 0) // by the clock of whoever reads both switches
+		arrived := time.Unix(int64(k)+2, 0) // by the clock of the process that reads both switches
 		for _, r := range append(path.Add(0, sent, arrived), path.Add(1, came, arrived)...) {
 			fmt.Println(r.Period, r.Status, r.Sent, r.Received, r.Lost, r.LossValid)
 		}

@@ -7,16 +7,16 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A countExcess is a period in which more packets, or more pulses, came to a stage than to one before it.
+// A countExcess is a period in which more packets, or more pulses, reached a stage than an earlier one.
 type countExcess struct {
-	packets bool // else pulses
+	packets bool // excess of packets, otherwise of pulses
 	text    string
 }
 
-// split returns where packets of a period came to a later point of the path without having met an earlier
-// one, or more than once: more came than were sent. Then no difference between points is a loss:
-// packets missing at one of them may be those in excess at another, and a duplicate hides a lost
-// packet. Nor need the pulse have taken the path of the packets.
+// split returns reasons if packets of a period reached a later point of the path without passing an earlier one, or
+// more than once. Then more packets arrived than were sent, and no difference between points is a loss. Packets missing
+// at one point may be those in excess at another, and a duplicate hides a lost packet. Also the pulse may have taken
+// another path than the packets.
 func (m *Joiner) split(k uint64) (reasons []string) {
 	for _, x := range anyExcess(m, k) {
 		reasons = append(reasons, fmt.Sprintf("%s: %s", Split, x.text))
@@ -24,7 +24,7 @@ func (m *Joiner) split(k uint64) (reasons []string) {
 	return reasons
 }
 
-// anyExcess returns the excesses of a period along the path, or in all clusters of the graph, each once.
+// anyExcess returns the excesses of a period along the path, or in all clusters of the graph, without duplicates.
 func anyExcess(m *Joiner, k uint64) (all []countExcess) {
 	if m.beside == nil {
 		return m.excess(k)
@@ -39,7 +39,7 @@ func anyExcess(m *Joiner, k uint64) (all []countExcess) {
 	return all
 }
 
-// excess returns the excesses of a period that the stages of this join show.
+// excess returns the excesses of a period between the stages of this join.
 func (m *Joiner) excess(k uint64) (all []countExcess) {
 	for _, s := range ordered(m, k) {
 		a, b := m.report(k, s[0]), m.report(k, s[1])
@@ -56,9 +56,9 @@ func (m *Joiner) excess(k uint64) (all []countExcess) {
 	return all
 }
 
-// ordered returns pairs of stages, the second of which gets no packet that does not pass the first, where both counts
-// are of period k alone: each stage of a path with the last one before it whose count is, and both sides of a cluster
-// with each other and, if no packet passes two of their points, with where the packets enter. The whole comes last.
+// ordered returns pairs of stages with counts of period k only, where every packet at the second has passed the first.
+// On a path, these are each stage and the last usable one before it. In a graph, these are both sides of a cluster. If
+// no packet passes two of their points, they are also each side and the entry of the graph. The whole comes last.
 func ordered(m *Joiner, k uint64) (pairs [][2]int) {
 	const void = altmark.First | altmark.LateRead | altmark.ClockStep | altmark.CounterReset
 	sound := func(p int) bool {
@@ -90,14 +90,13 @@ func ordered(m *Joiner, k uint64) (pairs [][2]int) {
 	return pairs
 }
 
-// changedColour returns why packets of period k may have been counted in a period beside it. That happens if something
-// between the points writes the mark: a packet of k then has the colour of k-1 and k+1. In those periods it is in
-// excess, or it comes at a time that the guard condition does not allow. A packet of k-1 or k+1 that k has gained makes
-// up for a lost one of k likewise. Where all points counted as many packets in k as the first one, none of k is in
-// another period.
+// changedColour returns reasons why packets of period k may be counted in an adjacent period. That happens if a node
+// between the points rewrites the mark: a packet of k then has the colour of k-1 and k+1. There it is in excess, or
+// arrives when the guard condition does not allow it. In the same way, a packet gained from k-1 or k+1 can hide a loss
+// in k. If all points counted as many packets in k as the first one, no packet of k is in another period.
 //
-// A late packet is out of window as well, and is taken for a re-marked one where packets of k are missing. The counts
-// of one bit do not distinguish a late packet of k-1, in the report of k+1, from a packet of k that was re-marked.
+// A late packet is also out of window. It counts as re-marked if packets of k are missing. The counts of one bit do not
+// distinguish a late packet of k-1, in the report of k+1, from a re-marked packet of k.
 func changedColour(m *Joiner, k uint64, i, j int) (reasons []string) {
 	first, a, b := m.report(k, 0), m.report(k, i), m.report(k, j)
 	if !m.method().Loss() {
@@ -109,13 +108,13 @@ func changedColour(m *Joiner, k uint64, i, j int) (reasons []string) {
 	}
 	for _, q := range near {
 		for _, x := range anyExcess(m, q) {
-			if x.packets && q != k { // one of k is a split
+			if x.packets && q != k { // an excess in k itself is a split
 				reasons = append(reasons, fmt.Sprintf("%s: in period %d %s", Recoloured, q, x.text))
 			}
 		}
-		for p := 1; p <= j; p++ { // one further up may have it, and the packet is lost behind it
+		for p := 1; p <= j; p++ { // an earlier point may have counted it, with the packet lost after that point
 			if q == k && (p == i || p == j) {
-				continue // its own flag says so
+				continue // covered by the flag of its own report
 			}
 			if m.report(q, p).Flags&altmark.OutOfWindow != 0 {
 				reasons = append(reasons, fmt.Sprintf("%s: %s counted packets out of window in period %d", Recoloured,

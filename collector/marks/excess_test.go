@@ -11,8 +11,8 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// Something between two points sets the mark of all packets to 0. The next point then counts the packets of odd periods
-// in even ones: those have an excess, and an odd period has lost everything. Neither is ok.
+// A node between two points sets the mark of all packets to 0. The next point then counts the packets of odd periods in
+// even ones. Even periods have an excess, and odd ones have lost everything. Neither is ok.
 func TestAltMarkRecoloured(t *testing.T) {
 	m := newTestJoiner(t, twoPoints(altmark.Step))
 	var got []Result
@@ -32,7 +32,8 @@ func TestAltMarkRecoloured(t *testing.T) {
 		"13 mp1>mp3 flagged: colour-changed: in period 12 "+excess+"; colour-changed: in period 14 "+excess)
 }
 
-// Where as much is lost as is re-marked there is no excess, but packets of the wrong colour come out of window.
+// If as many packets are lost as are re-marked, there is no excess, but packets of the wrong colour arrive out of
+// window.
 func TestAltMarkRecolouredFew(t *testing.T) {
 	m := newTestJoiner(t, twoPoints(altmark.Step))
 	var got []Result
@@ -50,21 +51,21 @@ func TestAltMarkRecolouredFew(t *testing.T) {
 		"12 mp1>mp3 flagged: mp3: out-of-window", "13 mp1>mp3 flagged: colour-changed: "+out)
 }
 
-// A recoloured is a flow that something between two stages re-marks. A period has so many packets, one at a time; the
-// stage behind counts by mark and reads a colour in the middle of the next period.
+// A recoloured is a flow that a node between two stages re-marks. Each period has this number of packets, one at a
+// time. The stage behind counts by mark and reads a colour in the middle of the next period.
 type recoloured struct {
 	points  int
-	at      int // the stage in front of which packets are re-marked
-	share   int // of packets, in 100
+	at      int // the stage before which packets are re-marked
+	share   int // percentage of packets
 	colour  uint64
-	lose    int // of packets, in 100
-	packets int // of a period
-	guard   int // of packets at an edge, by the point's settings
+	lose    int // percentage of packets
+	packets int // packets per period
+	guard   int // packets within the guard at an edge, by the point's settings
 	rnd     *rand.Rand
 }
 
-// reports returns what the points report, by point and period from 2 on, and how many packets were lost of each period,
-// by point; inside are periods of which no packet was counted in another one, or out of window.
+// reports returns the reports of the points, by point and period from 2 on, and the number of lost packets of each
+// period, by point.
 func (c *recoloured) reports(periods int) (all [][]altmark.Period, lost []map[uint64]int64) {
 	for range c.points {
 		var list []altmark.Period
@@ -112,8 +113,8 @@ func (c *recoloured) count(list []altmark.Period, k uint64, n int, colour uint64
 	}
 }
 
-// Whatever share of the packets is re-marked, between whichever points of a path or clusters of a graph, and whatever
-// is lost: a loss that is ok is true, unless a loss of each period hides all that came to it in the windows at its
+// Packets are re-marked between any points of a path or clusters of a graph, in any proportion, and any are lost. A
+// loss that is ok is true. The exception is a loss in each period that hides all foreign packets in the windows at its
 // edges.
 func TestAltMarkRecolouredRandom(t *testing.T) {
 	wrongs, oks, flagged := 0, 0, 0
@@ -129,7 +130,7 @@ func TestAltMarkRecolouredRandom(t *testing.T) {
 		if rnd.IntN(2) == 0 {
 			m := newTestJoiner(t, threePoints(altmark.Step))
 			feed, flush = func(i int, p altmark.Period) []Result { return add(m, i, p) }, m.Flush
-		} else { // two spines, of which each has half of the packets
+		} else { // two spines, each with half of the packets
 			m := newMesh(t, graphOf(altmark.Step, "l1>s1", "l1>s2", "s1>l2", "s2>l2"))
 			names = map[string]int{"l1": 0, "s1+s2": 1, "l2": 2}
 			flush = m.Flush
@@ -166,7 +167,7 @@ func TestAltMarkRecolouredRandom(t *testing.T) {
 			want := lost[to][r.Period] - lost[from][r.Period]
 			sent := int64(c.packets) - lost[from][r.Period]
 			switch {
-			case r.Period == 0 || r.Period+3 > periods: // neighbours are not reported
+			case r.Period == 0 || r.Period+3 > periods: // its neighbours are not reported
 			case r.Status != OK:
 				flagged++
 			case r.Lost == want && int64(r.Sent) == sent:
@@ -181,7 +182,7 @@ func TestAltMarkRecolouredRandom(t *testing.T) {
 	t.Logf("%d ok and right, %d ok and wrong where nothing shows it, %d flagged", oks, wrongs, flagged)
 }
 
-// hidden reports whether nothing in the counts of a period and those beside it shows that packets were re-marked.
+// hidden reports whether nothing in the counts of a period and its neighbours shows that packets were re-marked.
 func (c *recoloured) hidden(all [][]altmark.Period, k uint64) bool {
 	for i := 1; i < c.points; i++ {
 		for _, q := range []uint64{k - 1, k, k + 1} {
@@ -193,8 +194,8 @@ func (c *recoloured) hidden(all [][]altmark.Period, k uint64) bool {
 	return true
 }
 
-// An excess in one cluster of a graph makes the losses of all its clusters uncertain in the periods beside it, also
-// where they were returned before the report that shows it.
+// An excess in one cluster of a graph makes the losses of all its clusters uncertain in the adjacent periods. This
+// includes results that were returned before the report with the excess.
 func TestAltMarkRecolouredGraph(t *testing.T) {
 	m := newMesh(t, graphOf(altmark.Step, "a>b", "b>c"))
 	last := map[string]Result{}
@@ -234,8 +235,8 @@ func TestAltMarkRecolouredGraph(t *testing.T) {
 	}
 }
 
-// The third of four points has counted more than were sent, and the point before it began to count anew in that period:
-// the count of the first point shows it, on a path and on a graph. The loss behind is not ok.
+// The third of four points counts more packets than were sent, and the point before it restarted its counters in that
+// period. The count of the first point reveals that, on a path and on a graph. The loss behind is not ok.
 func TestExcessBehindUnsoundCount(t *testing.T) {
 	g := graphOf(altmark.Step, "a>b", "b>c", "c>d")
 	path := Path{Name: "g", Points: g.Points}

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// resultJSON is a result as JSON, without what is not known.
+// resultJSON is the JSON form of a result, without unknown values.
 type resultJSON struct {
 	Path          string   `json:"path"`
 	From          string   `json:"from"`
@@ -40,7 +40,7 @@ type windowJSON struct {
 
 type meanJSON struct {
 	BlockDelay   *int64 `json:"mean_delay_ns,omitempty"`
-	DelaySum     string `json:"delay_sum_ns,omitempty"` // of all packets received: exact
+	DelaySum     string `json:"delay_sum_ns,omitempty"` // exact sum over all received packets
 	BlockUnknown string `json:"mean_delay_unknown,omitempty"`
 }
 
@@ -73,10 +73,10 @@ func (r Result) json() resultJSON {
 	return j
 }
 
-// MarshalJSON leaves out what is not known. Durations are nanoseconds.
+// MarshalJSON omits unknown values. Durations are nanoseconds.
 func (r Result) MarshalJSON() ([]byte, error) { return json.Marshal(r.json()) }
 
-// csvColumns are those of [CSV].
+// csvColumns are the columns of [CSV].
 var csvColumns = []string{
 	"path", "from", "to", "period", "start", "status", "reasons", "revised",
 	"sent", "received", "sent_bytes", "received_bytes", "lost", "delay_ns", "raw_delay_ns", "jitter_ns",
@@ -84,8 +84,7 @@ var csvColumns = []string{
 	"mean_delay_ns", "delay_sum_ns", "mean_delay_unknown",
 }
 
-// CSV writes results as CSV of RFC 4180, with a header line. What is not known is empty.
-// Reasons are separated by "; ".
+// CSV writes results as CSV of RFC 4180, with a header line. Unknown values are empty. Reasons are separated by "; ".
 type CSV struct {
 	w     *csv.Writer
 	begun bool
@@ -94,7 +93,7 @@ type CSV struct {
 // NewCSV returns a writer to w.
 func NewCSV(w io.Writer) *CSV { return &CSV{w: csv.NewWriter(w)} }
 
-// Write writes results and flushes; an error is that of the writer.
+// Write writes results and flushes. It returns an error of the writer.
 func (c *CSV) Write(results ...Result) error {
 	if !c.begun {
 		c.begun = true

@@ -11,39 +11,39 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// Graph is where the packets of one flow group go between its measurement points: the monitored graph of
-// RFC 9342. A packet enters at a point without a link to it, an initiator, passes transits, and leaves at a point
-// without a link from it, a terminator. Each packet takes one of the ways that the links make.
+// Graph is the monitored graph of RFC 9342: the paths of one flow group's packets between its measurement points. A
+// packet enters at an initiator, a point without a link to it. It passes transits, and leaves at a terminator, a point
+// without a link from it. Each packet takes one of the paths that the links form.
 type Graph struct {
 	Name   string
-	Points []Point // of different switches
-	Links  []Link  // without a cycle
-	// Watched are sessions of the same flow group at switches that its packets do not pass by the graph. What they count
-	// says that it is wrong.
+	Points []Point // points at different switches
+	Links  []Link  // links without a cycle
+	// Watched lists sessions of the same flow group at switches that its packets should not pass. If they count
+	// packets, the graph is wrong.
 	Watched []Point
 	Wait    int // see [Path]
 }
 
-// Link is a link that packets pass from one switch to another.
+// Link is a link over which packets go from one switch to another.
 type Link struct{ From, To string }
 
-// String is as leaf1>spine1.
+// String returns text such as leaf1>spine1.
 func (l Link) String() string { return l.From + ">" + l.To }
 
-// Cluster is a part of a graph where the packets that pass the points From are those that pass the points To,
-// but for losses, and that has no such part itself.
+// Cluster is a part of a graph in which the packets at the points From are those at the points To, except for losses.
+// It contains no smaller such part.
 type Cluster struct {
-	From, To []string // switches, sorted; one that has both is in both
+	From, To []string // switches, sorted; a switch may be in both
 	Links    []Link
 }
 
-// Ends are the names of both sides in a result.
+// Ends returns the names of both sides in a result.
 func (c Cluster) Ends() [2]string {
 	return [2]string{strings.Join(c.From, "+"), strings.Join(c.To, "+")}
 }
 
-// Clusters are the smallest clusters of a graph, by the algorithm of RFC 9342, section 6.1: links with the same start
-// belong together, and so do links with the same end. They are in the order of the packets.
+// Clusters returns the smallest clusters of a graph, in packet order, by the algorithm of RFC 9342, section 6.1. Links
+// with the same start belong together, and so do links with the same end.
 func (g Graph) Clusters() []Cluster {
 	of := make([]int, len(g.Links)) // link to the first link of its cluster
 	for i := range of {
@@ -99,7 +99,7 @@ func unique(names []string) []string {
 	return slices.Compact(names)
 }
 
-// rank is how far from where packets enter a cluster begins.
+// rank returns the distance of a cluster's begin from the entry of packets.
 func (c Cluster) rank(at map[string]int) int {
 	least := at[c.From[0]]
 	for _, name := range c.From {
@@ -108,7 +108,7 @@ func (c Cluster) rank(at map[string]int) int {
 	return least
 }
 
-// ranks are how many links the longest way to each point has; nil: there is a cycle.
+// ranks returns the number of links of the longest path to each point, or nil if there is a cycle.
 func (g Graph) ranks() map[string]int {
 	on, waits, at := map[string][]string{}, map[string]int{}, map[string]int{}
 	for _, l := range g.Links {
@@ -130,14 +130,14 @@ func (g Graph) ranks() map[string]int {
 	return at
 }
 
-// ShortestWays are the links that packets pass from some switches to others if they take a way of the fewest links, as
-// equal-cost routes have it. Cables have no direction.
+// ShortestWays returns the links of the paths with the fewest links from some switches to others, as in equal-cost
+// routing. Cables have no direction.
 func ShortestWays(cables []Link, from, to []string) []Link {
 	beside := map[string][]string{}
 	for _, c := range cables {
 		beside[c.From], beside[c.To] = append(beside[c.From], c.To), append(beside[c.To], c.From)
 	}
-	far := map[string]int{} // from a switch to the nearest of to, in links
+	far := map[string]int{} // distance of each switch to the nearest of to, in links
 	next := slices.Clone(to)
 	for _, name := range to {
 		far[name] = 0
@@ -171,7 +171,7 @@ func ShortestWays(cables []Link, from, to []string) []Link {
 	return links
 }
 
-// sources and sinks are the points where packets enter, and leave.
+// sources and sinks return the points where packets enter and leave.
 func (g Graph) sources() []string { return g.ends(func(l Link) string { return l.To }) }
 func (g Graph) sinks() []string   { return g.ends(func(l Link) string { return l.From }) }
 
@@ -188,7 +188,7 @@ func (g Graph) ends(far func(Link) string) (names []string) {
 	return unique(names)
 }
 
-// before are the points that packets may have passed when they come to some points, which are not among them.
+// before returns the points that packets may have passed on their path to the given points, without these.
 func (g Graph) before(points []string) map[string]bool {
 	back := map[string][]string{}
 	for _, l := range g.Links {
@@ -209,7 +209,7 @@ func (g Graph) before(points []string) map[string]bool {
 	return seen
 }
 
-// once reports whether no packet passes two of some points.
+// once reports whether no packet passes two of these points.
 func (g Graph) once(points []string) bool {
 	return !slices.ContainsFunc(points, func(name string) bool {
 		before := g.before([]string{name})
@@ -217,9 +217,9 @@ func (g Graph) once(points []string) bool {
 	})
 }
 
-// Mesh joins the reports of the points of a graph: for each of its smallest clusters, and for the whole of it,
-// if that is not a cluster, as [Joiner] does for a path. From and To of its results are the switches of both sides,
-// with a + between them. It has a delay where a single packet of the period was marked for it.
+// Mesh joins the reports of a graph's points, as [Joiner] does for a path: for each of its smallest clusters, and for
+// the whole graph if that is not a cluster. From and To of its results are the switches of both sides, separated by
+// "+". A result has a delay if a single packet of the period was marked for it.
 //
 // It has no clock and no lock.
 type Mesh struct {
@@ -227,16 +227,18 @@ type Mesh struct {
 	clusters []Cluster
 	points   map[string]int // of the graph, by switch
 	roles    map[string]altmark.Role
-	joins    []*Joiner // the whole, then clusters
+	joins    []*Joiner // the whole graph, then its clusters
 	users    [][]meshUse
 }
 
-// meshUse is where a report of a point goes.
+// meshUse is a destination of a point's reports.
 type meshUse struct{ join, stage, point int }
 
-// NewMesh returns an error if the graph has no name or no links, if its points are without names or have the
-// same switch or a + in its name, if a link is of other switches or is there twice, if packets could pass a point
-// twice, if a point has no link, if Wait is out of its range, or if there are more than 256 points or 4096 links.
+// NewMesh returns a mesh. It returns an error if:
+//
+//   - the graph has no name, no links, more than 256 points or 4096 links, or an invalid Wait
+//   - a point has no names, no link, the switch of another point, or a "+" in its name
+//   - a link has an unknown switch or is a duplicate, or packets could pass a point twice
 func NewMesh(g Graph) (*Mesh, error) {
 	if err := g.check(); err != nil {
 		return nil, err
@@ -251,7 +253,7 @@ func NewMesh(g Graph) (*Mesh, error) {
 		m.points[p.Switch] = i
 	}
 	m.join(m.whole(), g.before(g.sinks()))
-	if len(m.clusters) == 1 { // of which points inside say nothing more
+	if len(m.clusters) == 1 { // points inside add no information
 		m.clusters[0].From, m.clusters[0].To = g.sources(), g.sinks()
 		return m, nil
 	}
@@ -264,13 +266,13 @@ func NewMesh(g Graph) (*Mesh, error) {
 	return m, nil
 }
 
-// Bounds of a graph, and of a path: each point has 32 periods of reports in each cluster behind it.
+// Limits of a graph, and of a path. Each point has 32 periods of reports in each cluster behind it.
 const (
 	maxMeshPoints = 256
 	maxMeshLinks  = 4096
 )
 
-// names are the switches of the graph's points.
+// names returns the switches of the graph's points.
 func (g Graph) names() (map[string]bool, error) {
 	known := map[string]bool{}
 	for i, p := range slices.Concat(g.Points, g.Watched) {
@@ -334,8 +336,8 @@ func (g Graph) check() error {
 	return nil
 }
 
-// join adds the join of a cluster, or of the whole. Its first stage is where the periods of its packets begin; the
-// points that its packets may have passed since are not compared, but what they flag may concern the packets.
+// join adds the join of a cluster, or of the whole graph. Its first stage is where the periods of its packets begin.
+// The points between are not compared, but their flags may concern the packets.
 func (m *Mesh) join(c Cluster, before map[string]bool) {
 	var sources, between []string
 	for _, name := range slices.Sorted(maps.Keys(m.points)) {
@@ -382,7 +384,7 @@ func (m *Mesh) join(c Cluster, before map[string]bool) {
 	m.joins = append(m.joins, join)
 }
 
-// roles are what the sessions at the points are to have.
+// roles returns the required roles of the sessions at the points.
 func (g Graph) roles() map[string]altmark.Role {
 	roles := map[string]altmark.Role{}
 	for _, p := range g.Points {
@@ -397,20 +399,20 @@ func (g Graph) roles() map[string]altmark.Role {
 	return roles
 }
 
-// Clusters are those of the graph, in the order of the packets; [Cluster.Ends] are From and To of their results.
+// Clusters returns the clusters of the graph, in packet order. [Cluster.Ends] are From and To of their results.
 func (m *Mesh) Clusters() []Cluster { return m.clusters }
 
-// Whole are From and To of the results of the whole graph.
+// Whole returns From and To of the results of the whole graph.
 func (m *Mesh) Whole() [2]string { return m.whole().Ends() }
 
 func (m *Mesh) whole() Cluster {
 	return Cluster{From: m.graph.sources(), To: m.graph.sinks()}
 }
 
-// Points are those of the graph and, behind them, those that are watched, with the current settings.
+// Points returns the points of the graph, followed by the watched ones, with the current settings.
 func (m *Mesh) Points() []Point { return slices.Concat(m.graph.Points, m.graph.Watched) }
 
-// Kept is how many reports of a period are kept: that of a point in each cluster behind it.
+// Kept returns the number of reports kept per period: that of a point is kept in each cluster behind it.
 func (m *Mesh) Kept() (n int) {
 	for _, users := range m.users {
 		n += len(users)
@@ -418,7 +420,7 @@ func (m *Mesh) Kept() (n int) {
 	return n
 }
 
-// Add takes a report of a point of [Mesh.Points], see [Joiner.Add].
+// Add adds a report of a point of [Mesh.Points], see [Joiner.Add].
 func (m *Mesh) Add(point int, p altmark.Period, arrived time.Time) (out []Result) {
 	showed := false
 	for _, u := range m.users[point] {
@@ -428,14 +430,14 @@ func (m *Mesh) Add(point int, p altmark.Period, arrived time.Time) (out []Result
 		showed = showed || !slices.Equal(before, j.excess(p.Number))
 	}
 	for _, j := range m.joins {
-		if showed { // which all of the graph concerns
+		if showed { // an excess concerns the whole graph
 			j.revise(p.Number, &out)
 		}
 	}
 	return sortResults(out)
 }
 
-// Advance is [Joiner.Advance].
+// Advance does the same as [Joiner.Advance].
 func (m *Mesh) Advance(k uint64) (out []Result) {
 	for _, j := range m.joins {
 		out = append(out, j.Advance(k)...)
@@ -443,7 +445,7 @@ func (m *Mesh) Advance(k uint64) (out []Result) {
 	return sortResults(out)
 }
 
-// Flush is [Joiner.Flush].
+// Flush does the same as [Joiner.Flush].
 func (m *Mesh) Flush() (out []Result) {
 	for _, j := range m.joins {
 		out = append(out, j.Flush()...)
@@ -451,7 +453,7 @@ func (m *Mesh) Flush() (out []Result) {
 	return sortResults(out)
 }
 
-// Settings is [Joiner.Settings]: all clusters start over.
+// Settings does the same as [Joiner.Settings]. All clusters start over.
 func (m *Mesh) Settings(point int, s altmark.Session) (out []Result) {
 	var p *Point
 	if n := len(m.graph.Points); point < n {
@@ -472,13 +474,13 @@ func (m *Mesh) Settings(point int, s altmark.Session) (out []Result) {
 	return out
 }
 
-// Interval is [Joiner.Interval].
+// Interval does the same as [Joiner.Interval].
 func (m *Mesh) Interval() altmark.Interval { return m.joins[0].Interval() }
 
-// Stats counts the reports, each once.
+// Stats returns the counters of reports, each counted once.
 func (m *Mesh) Stats() Stats { return m.joins[0].Stats() }
 
-// Notices is [Joiner.Notices].
+// Notices returns the notices of all clusters, see [Joiner.Notices].
 func (m *Mesh) Notices() (all []string) {
 	for _, j := range m.joins {
 		for _, notice := range j.Notices() {

@@ -13,7 +13,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// graphOf is a graph of links as a>b, whose sessions are what their places ask for.
+// graphOf returns a graph of links such as a>b, whose sessions have the roles of their places.
 func graphOf(method altmark.Method, links ...string) Graph {
 	g := Graph{Name: "g"}
 	for _, text := range links {
@@ -65,7 +65,7 @@ func TestAltMarkClusters(t *testing.T) {
 	}
 }
 
-// Over a leaf and spine the loss of a path through one spine says nothing; that of the clusters is exact.
+// In a leaf-spine network the loss of a path through one spine is meaningless. That of the clusters is exact.
 func TestAltMarkLeafSpine(t *testing.T) {
 	m := newMesh(t, graphOf(altmark.Double, "l1>s1", "l1>s2", "s1>l2", "s2>l2"))
 	var got []Result
@@ -83,7 +83,7 @@ func TestAltMarkLeafSpine(t *testing.T) {
 	}
 }
 
-// Packets at a switch that the graph does not have make all of that period doubtful, and so does its silence.
+// Packets at a switch outside the graph make the whole period uncertain, and so does a missing report of that switch.
 func TestAltMarkOffGraph(t *testing.T) {
 	g := graphOf(altmark.Double, "l1>l2")
 	g.Watched = []Point{{"s9", "s", g.Points[0].Settings}}
@@ -111,8 +111,8 @@ func TestAltMarkOffGraph(t *testing.T) {
 		"13 l1>l2 ok lost 0 delay 7ms jitter 0s")
 }
 
-// A watched switch that counts nothing says that no packet came only if its counts are whole, of the time that is
-// meant, and no packet came too late for them.
+// A watched switch with a count of zero proves that no packet arrived only under conditions: its counts are complete,
+// of the right time, and include late packets.
 func TestAltMarkOffGraphUnknown(t *testing.T) {
 	l := graphOf(altmark.Step, "l1>l2").Points[0].Settings.Interval.Duration()
 	for _, c := range []struct {
@@ -165,8 +165,8 @@ func TestAltMarkOffGraphUnknown(t *testing.T) {
 	}
 }
 
-// Where two initiators each mark a pulse of a muxed mark, one that is lost and a late packet that is taken for one
-// leave their number as it was: no loss is certain.
+// If two initiators each mark a pulse of a muxed mark, a lost pulse and a late packet in its place leave the number
+// unchanged. So no loss is certain.
 func TestAltMarkMuxedInitiators(t *testing.T) {
 	m := newMesh(t, graphOf(altmark.Muxed, "a>c", "b>d", "a>d", "b>c"))
 	results := map[uint64]Result{}
@@ -177,7 +177,7 @@ func TestAltMarkMuxedInitiators(t *testing.T) {
 				r = report(k, 100, time.Millisecond)
 			}
 			if r.Digest = uint32(k)<<8 + uint32(strings.Index("abcd", p.Switch)&1); k == 13 && p.Switch == "c" {
-				r.Digest = 99 // a late packet of period 12, where the pulse was lost
+				r.Digest = 99 // a late packet of period 12, in place of the lost pulse
 			}
 			if k == 12 && p.Switch == "c" {
 				r.Packets--
@@ -193,7 +193,7 @@ func TestAltMarkMuxedInitiators(t *testing.T) {
 	}
 }
 
-// What cannot be a graph is refused, and what is wrong of its sessions is said in each result.
+// Invalid graphs are refused. Faults of sessions are reported in each result.
 func TestAltMarkGraphRefused(t *testing.T) {
 	for _, c := range []struct {
 		change func(*Graph)
@@ -234,7 +234,7 @@ func TestAltMarkGraphRefused(t *testing.T) {
 	}
 }
 
-// Of cables only those are links that are on a shortest way, in the direction in which packets pass them.
+// Only cables on a shortest path become links, in the direction of the packets.
 func TestShortestWays(t *testing.T) {
 	var cables []Link
 	for _, text := range strings.Fields("s1-l1 s1-l2 s1-l3 l1-s2 l2-s2 l3-s2 l1-l4 l4-s1") {
@@ -254,7 +254,8 @@ func TestShortestWays(t *testing.T) {
 	}
 }
 
-// A walk is the packets of a period over a graph with losses: what each point counts, and what each link lost.
+// A walk sends the packets of a period over a graph with losses. It holds the count of each point and the loss of each
+// link.
 type walk struct {
 	counted []uint64
 	lost    map[Link]int64
@@ -306,9 +307,9 @@ func walkOf(rnd *rand.Rand, g Graph, lossy map[Link]int) walk {
 	return w
 }
 
-// On random graphs with splits and losses at random links the loss of each cluster, and of the whole, is that of its
-// links to the packet; where a report is missing nothing is said. Every link is of one cluster, which is the smallest
-// that links with common ends make.
+// On random graphs with splits and random lossy links, the loss of each cluster, and of the whole graph, is exactly
+// that of its links. If a report is missing, no loss is reported. Every link is in one cluster, which is the smallest
+// that links with common ends form.
 func TestAltMarkGraphRandom(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 200, Short: 20}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 5))
@@ -365,13 +366,13 @@ func TestAltMarkGraphRandom(t *testing.T) {
 				t.Fatalf("%s: no loss, and no reason", line(r))
 			}
 		}
-		if len(silent) == 0 && sure < 10*len(of) { // the last two wait for what tells of late packets
+		if len(silent) == 0 && sure < 10*len(of) { // the last two wait for reports that reveal late packets
 			t.Fatalf("%d losses are sure of %d results", sure, len(results))
 		}
 	})
 }
 
-// reached are the links of a cluster, found from one of them.
+// reached returns the links of a cluster, found from one of them.
 func reached(g Graph, from Link) []Link {
 	all := []Link{from}
 	for i := 0; i < len(all); i++ {
@@ -385,7 +386,7 @@ func reached(g Graph, from Link) []Link {
 	return all
 }
 
-// A graph that is a path says what the path says, whatever comes.
+// A graph that is a path gives the results of the path, for any reports.
 func TestAltMarkGraphIsPath(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 100, Short: 20}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 6))
@@ -413,8 +414,8 @@ func TestAltMarkGraphIsPath(t *testing.T) {
 	})
 }
 
-// Where packets go around a spine, so that more come to the leaf behind than the spines counted, no loss of that period
-// is believed: not that of the cluster in front of the spines either, which was told before.
+// Packets bypass a spine, so more arrive at the leaf behind than the spines counted. Then no loss of that period is
+// valid, not even that of the cluster before the spines, which was returned earlier.
 func TestAltMarkGraphBypassed(t *testing.T) {
 	m := newMesh(t, graphOf(altmark.Step, "l1>s1", "l1>s2", "s1>l2", "s2>l2"))
 	last := map[string]Result{}
@@ -426,7 +427,7 @@ func TestAltMarkGraphBypassed(t *testing.T) {
 			p := report(k, n, 0)
 			p.Captures, p.Timestamp = 0, altmark.Time{}
 			if i == 3 && k == 11 {
-				continue // it comes when the others are told
+				continue // added after the others
 			}
 			for _, r := range m.Add(i, p, p.ReadAt.Std()) {
 				last[fmt.Sprint(r.Period, " ", r.From)] = r

@@ -10,51 +10,50 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// Path is a path of packets with at least two measurement points, in the order in which
-// packets pass them: an initiator, any number of transits, a terminator. All of them measure one
-// flow group with one method, interval and mark.
+// Path is a path with at least two measurement points, in packet order: an initiator, any number of transits, a
+// terminator. All of them measure one flow group with the same method, interval and mark.
 type Path struct {
 	Name   string
 	Points []Point
-	// Wait is how many periods to wait for a report after those of later periods have begun to
-	// arrive; 1 to 8, 0 is [DefaultWait].
+	// Wait is the number of periods to wait for a report after reports of later periods have begun to arrive, 1 to 8.
+	// Zero means [DefaultWait].
 	Wait int
 }
 
-// Point is one session at one switch. Points of a path have different switches.
+// Point is a session at a switch. The points of a path have different switches.
 type Point struct {
 	Switch, Session string
-	// Settings are the session's; with a zero role they are not known yet.
+	// Settings are the session's settings. With a zero role they are unknown.
 	Settings altmark.Session
 }
 
-// DefaultWait is how many periods late a report may be before it counts as missing.
+// DefaultWait is the default number of periods after which a report counts as missing.
 const DefaultWait = 3
 
-// Status says what a result is worth.
+// Status is the confidence in a result.
 type Status uint8
 
 // The statuses.
 const (
 	OK      Status = iota + 1 // complete
-	Flagged                   // the reasons say what cannot be relied on
-	Missing                   // a report is missing: nothing is known
+	Flagged                   // the reasons name the unreliable parts
+	Missing                   // a report is missing, so nothing is known
 )
 
-// Words that begin the reasons which only the reports of several points together can give.
+// Prefixes of reasons that follow only from the reports of several points together.
 const (
-	Split  = "split-or-duplicated" // more packets reached a point than one before it
-	Pulses = "pulses-differ"       // muxed: a pulse was lost or late, or a late packet taken for one
-	// Recoloured: packets may have been counted in the period beside their own, as re-marked ones are.
+	Split  = "split-or-duplicated" // more packets reached a point than an earlier one
+	Pulses = "pulses-differ"       // muxed marking: a pulse was lost or late, or a late packet was mistaken for one
+	// Recoloured means that packets may have been counted in an adjacent period, like re-marked ones.
 	Recoloured = "colour-changed"
-	Margin     = "sync-margin-low" // a delay is not what the settings say, so the guards are not either
-	// OffGraph: a point that is not of the graph counted packets, or may have: they take a way that is not known.
+	Margin     = "sync-margin-low" // a delay contradicts the settings, so the guards are not reliable either
+	// OffGraph means that a point outside the graph counted packets, or may have: they take an unknown path.
 	OffGraph = "off-graph"
 )
 
 var statusWords = []string{"", "ok", "flagged", "missing"}
 
-// String is ok, flagged or missing.
+// String returns ok, flagged or missing.
 func (s Status) String() string {
 	if int(s) < len(statusWords) {
 		return statusWords[s]
@@ -62,142 +61,140 @@ func (s Status) String() string {
 	return fmt.Sprint(uint8(s))
 }
 
-// Result is what became of the packets of one period between two points.
+// Result describes the packets of one period between two points.
 //
-// A number is known only where its Valid says so. Loss and delay are valid independently of each
-// other; a period without a pulse has no delay, and nothing is wrong with it.
+// A number is known only if its Valid field is true. Loss and delay are valid independently of each other. A period
+// without a pulse has no delay, which is not a fault.
 type Result struct {
 	Path, From, To string // names of path and switches; From equals To for a round trip
 	Period         uint64 // floor(time of day / interval)
 	Start          altmark.Time
 	Status         Status
-	Reasons        []string // why it is not OK
+	Reasons        []string // reasons why it is not OK
 
-	Counted bool // both points reported, and the counts are theirs
+	Counted bool // both points reported, and the counts are valid
 	Counts
 	Lost      int64 // Sent - Received
 	LossValid bool
 
-	Delay      time.Duration // of the marked packet, by the clocks of both points
+	Delay      time.Duration // delay of the marked packet, by the clocks of both points
 	DelayValid bool
-	// RawDelay is the same without trust in the clocks: it includes their difference, which cancels
-	// out over two opposite paths, see [TwoWay].
+	// RawDelay is the delay without trust in the clocks. It includes their difference, which cancels out over two
+	// opposite paths, see [TwoWay].
 	RawDelay      time.Duration
 	RawDelayValid bool
-	// Jitter is this delay minus that of the period before (the delay variation of RFC 3393).
+	// Jitter is this delay minus that of the previous period (the delay variation of RFC 3393).
 	Jitter      time.Duration
 	JitterValid bool
-	// Mean is the mean delay of all packets of the period, where the sessions ask for it.
+	// Mean is the mean delay of all packets of the period, if the sessions measure it.
 	Mean Mean
 	// Window summarises the delays of the last [Window] periods up to this one.
 	Window Delays
 
-	// Revised means that this result replaces an earlier one, because a report came late.
+	// Revised means that this result replaces an earlier one, because a report arrived late.
 	Revised bool
 }
 
-// A Segment is what a result is of: a path or a graph, from a point or several to others.
+// A Segment is the part of a path or graph that a result covers, from one or more points to others.
 type Segment struct{ Path, From, To string }
 
-// Segment is what the result is of.
+// Segment returns the segment of the result.
 func (r *Result) Segment() Segment { return Segment{r.Path, r.From, r.To} }
 
-// Counts are what two points counted in a period.
+// Counts holds the counts of two points in a period.
 type Counts struct {
 	Sent, Received           uint64 // packets at From and To
-	SentBytes, ReceivedBytes uint64 // of frames with FCS: they differ where a switch adds or takes headers
-	Excess                   bool   // nothing but packets in excess somewhere makes the loss uncertain
+	SentBytes, ReceivedBytes uint64 // bytes of frames with FCS; they differ if a switch adds or removes headers
+	Excess                   bool   // the loss is uncertain only because of excess packets somewhere
 }
 
-// Window is how many periods [Result.Window] covers.
+// Window is the number of periods in [Result.Window].
 const Window = 16
 
-// Delays are bounds and mean of the valid delays of some periods; the mean is rounded to
-// the nearest nanosecond. All zero when Count is.
+// Delays holds the bounds and the mean of the valid delays of some periods. The mean is rounded to the nearest
+// nanosecond. All fields are zero if Count is.
 type Delays struct {
 	Count          int
 	Min, Mean, Max time.Duration
 }
 
-// Stats counts the reports that a [Joiner] was given.
+// Stats counts the reports added to a [Joiner].
 type Stats struct {
-	Reports    uint64 // all of them
+	Reports    uint64 // all reports
 	Duplicates uint64 // equal to an earlier one
-	Amended    uint64 // like an earlier one, flagged late-frames since
+	Amended    uint64 // equal to an earlier one, with the new flag late-frames
 	Conflicts  uint64 // different from an earlier one of the same period, which is flagged
-	Late       uint64 // after the period was emitted as missing, or was forgotten
-	Refused    uint64 // impossible for any period
+	Late       uint64 // after the period was emitted as missing, or was dropped
+	Refused    uint64 // invalid for any period
 }
 
-// keptPeriods is how many periods of a path are remembered.
+// keptPeriods is the number of periods of a path that are kept.
 const keptPeriods = 32
 
-// periodsBefore is how many periods before one may cast doubt on it. Where one of them is forgotten a result does not
-// become better: it could be for want of what that told.
+// periodsBefore is the number of earlier periods that may make a period uncertain. If one of them was dropped, a result
+// is not upgraded: it might be better only because the reasons in that period are gone.
 const periodsBefore = 3
 
-// lastPeriod is beyond every possible period: 2^48 seconds at the shortest interval.
+// lastPeriod exceeds every possible period: 2^48 seconds at the shortest interval.
 const lastPeriod = 1 << 60
 
-// Joiner joins the reports of one path. It compares only reports of the same period number,
-// returns every period of which there is any report and those in between, and remembers the last
-// 32.
+// Joiner joins the reports of one path. It compares only reports of the same period number. It returns a result for
+// every period with a report and those in between, and keeps the last 32 periods.
 //
-// A period's results are returned once the reports of all points are in for it and for the next two
-// periods, since a later report tells of packets that came too late. When a report does not come
-// within [Path.Wait] more periods, the results are returned without it. The order in which
-// reports come does not change what the last result for a period says, as long as it is remembered and
-// so are the periods before it that tell of it.
+// A period's results are returned once all points have reported it and the next two periods, because later reports
+// reveal late packets. If a report does not arrive within [Path.Wait] more periods, the results are returned without
+// it. The last result of a period does not depend on the order of reports, as long as that period and the earlier ones
+// that concern it are kept.
 //
-// Each report is added with its arrival time, by one clock for all points: reports of one period
-// number that arrive more than half a period apart may be of different times, and are not compared.
+// Each report is added with its arrival time, by one clock for all points. Reports of one period number that arrive
+// more than half a period apart may be of different times, and are not compared.
 //
 // A Joiner has no clock and no lock.
 type Joiner struct {
-	path    Path // a point is a stage
+	path    Path // each point is a stage
 	stages  []pointStage
-	graph   bool // packets need not pass all stages: those of cluster are compared
+	graph   bool // packets need not pass all stages; those of cluster are compared
 	cluster [2]int
 	once    [2]bool   // no packet passes two points of that stage of the cluster
 	brief   bool      // results have no jitter and no window
-	watched int       // the stage of points that no packet may pass, plus 1; 0: there is none
-	beside  []*Joiner // of a graph: the joins of its clusters, one of which may be this
-	faults  []string  // of the settings
+	watched int       // the stage of watched points, plus 1; zero if there is none
+	beside  []*Joiner // for a graph, the joins of its clusters, which may include this one
+	faults  []string  // faults of the settings
 	entries []*periodEntry
-	last    [][]uint64 // last reported period of each point of a stage, plus 1; 0: none
+	last    [][]uint64 // last reported period of each point of a stage, plus 1; zero if there is none
 	due     uint64     // the period given to Advance, plus 1
 	base    uint64     // the latest period for which reports are due
-	gone    []uint64   // periods that were emitted and forgotten, the latest of them
+	gone    []uint64   // the latest periods that were emitted and dropped
 	begun   bool
 	history uint64 // the latest period with a report of unknown arrival time
 	notices []string
 	stats   Stats
 }
 
-// periodEntry is one period.
+// periodEntry holds the reports and results of one period.
 type periodEntry struct {
 	number  uint64
-	parts   [][]pointReading // by stage, of its points
-	reports []pointReading   // by stage: the sum
-	emitted []Result         // by segment; nil: not yet
+	parts   [][]pointReading // by stage, reports of its points
+	reports []pointReading   // by stage, the sum of these
+	emitted []Result         // by segment; nil before the first emission
 }
 
 type pointReading struct {
 	altmark.Period
-	arrived       time.Time // zero: not known
-	until         time.Time // of a sum: when the last of it arrived
+	arrived       time.Time // zero if unknown
+	until         time.Time // for a sum, the arrival of its last report
 	has, conflict bool
 }
 
-// amendedBy reports whether p says the same, but for frames that the switch has learned of since.
+// amendedBy reports whether p is the same report, except for late frames that the switch has detected since.
 func (r *pointReading) amendedBy(p altmark.Period) bool {
 	p.Flags ^= altmark.LateFrames
 	return r.Period == p
 }
 
-// NewJoiner returns an error if the path has no name, fewer than two points or more than 256, points without names or
-// with the same switch, or a Wait out of its range. Wrong roles and settings that do not agree are not
-// an error here: every result says so.
+// NewJoiner returns a Joiner. It returns an error if the path has no name, fewer than two points or more than 256,
+// points without names or with the same switch, or an invalid Wait. Wrong roles and settings that do not match are not
+// errors. They are reasons in every result.
 func NewJoiner(path Path) (*Joiner, error) {
 	if path.Name == "" {
 		return nil, fmt.Errorf("path %q has no name", path.Name)
@@ -229,7 +226,7 @@ func NewJoiner(path Path) (*Joiner, error) {
 	return newJoiner(path, stages), nil
 }
 
-// newJoiner returns the join of stages of points, which are the path's.
+// newJoiner returns the join of stages, whose points are the path's.
 func newJoiner(path Path, stages []pointStage) *Joiner {
 	m := &Joiner{path: path, stages: stages}
 	m.path.Points = make([]Point, len(stages))
@@ -237,7 +234,7 @@ func newJoiner(path Path, stages []pointStage) *Joiner {
 	return m
 }
 
-// restart begins anew with the settings that the points have now.
+// restart starts over with the current settings of the points.
 func (m *Joiner) restart() {
 	m.last = nil
 	for i, s := range m.stages {
@@ -255,30 +252,29 @@ func (m *Joiner) Path() Path {
 	return p
 }
 
-// Interval is the length of the path's periods; it says nothing while no settings are known.
+// Interval returns the length of the path's periods. It has no meaning while no settings are known.
 func (m *Joiner) Interval() altmark.Interval { return m.path.Points[0].Settings.Interval }
 
-// Stats returns the counts so far.
+// Stats returns the counters.
 func (m *Joiner) Stats() Stats { return m.stats }
 
-// Add takes a report of a point, counted from 0, and returns the results that it completes or
-// changes, by period and then along the path. Arrival is by a clock that is the same for all points
-// and belongs to none of them; it is zero where it is not known, as for what a switch reported
-// before the collector listened.
+// Add adds a report of a point, by its index, and returns the results that it completes or changes, by period and then
+// along the path. The arrival time must be by the same clock for all points, which is not the clock of any of them. It
+// is zero if unknown, as for reports from before the collector started.
 func (m *Joiner) Add(point int, p altmark.Period, arrived time.Time) []Result {
 	return m.add(point, 0, p, arrived)
 }
 
-// add takes a report of a point of a stage.
+// add adds a report of a point of a stage.
 func (m *Joiner) add(stage, point int, p altmark.Period, arrived time.Time) (out []Result) {
 	if m.take(stage, point, p, arrived, &out) {
 		m.revise(p.Number, &out)
-		m.settle(&out) // what is said first needs no revision
+		m.settle(&out) // first results need no revision
 	}
 	return sortResults(out)
 }
 
-// take takes a report; false if that is of no period that is remembered.
+// take stores a report. It returns false if the period is not kept.
 func (m *Joiner) take(stage, point int, p altmark.Period, arrived time.Time, out *[]Result) bool {
 	m.stats.Reports++
 	if p.Number >= lastPeriod || uint64(p.Colour) != p.Number&1 {
@@ -315,8 +311,8 @@ func (m *Joiner) take(stage, point int, p altmark.Period, arrived time.Time, out
 	return true
 }
 
-// Advance says that reports of period k are due by now. Without it, only reports show that time
-// passes, and when none come at all nothing is ever missing.
+// Advance declares that reports of period k are due. Without it only reports advance time, so without any report
+// nothing would ever be missing.
 func (m *Joiner) Advance(k uint64) []Result {
 	if k >= lastPeriod || !m.begun {
 		return nil
@@ -328,7 +324,7 @@ func (m *Joiner) Advance(k uint64) []Result {
 	return sortResults(out)
 }
 
-// Flush returns the results of all periods still waited for, as at the end of a measurement.
+// Flush returns the results of all pending periods, as at the end of a measurement.
 func (m *Joiner) Flush() []Result {
 	var out []Result
 	for _, e := range m.entries {
@@ -339,8 +335,8 @@ func (m *Joiner) Flush() []Result {
 	return sortResults(out)
 }
 
-// Settings says that a session's settings have changed. What was waited for is emitted, and the
-// join starts over: periods before and after cannot be compared.
+// Settings changes a session's settings. It emits pending periods and starts over, because periods before and after the
+// change cannot be compared.
 func (m *Joiner) Settings(point int, s altmark.Session) []Result {
 	p := &m.stages[point][0]
 	if p.Settings == s {
@@ -352,8 +348,7 @@ func (m *Joiner) Settings(point int, s altmark.Session) []Result {
 	return out
 }
 
-// rebase finds the latest period for which reports are due. It moves back when the clock of a
-// switch does.
+// rebase updates the latest period for which reports are due. It may decrease if the clock of a switch is set back.
 func (m *Joiner) rebase(out *[]Result) {
 	base := m.due
 	for _, last := range m.last {
@@ -363,15 +358,14 @@ func (m *Joiner) rebase(out *[]Result) {
 	if m.begun && base > m.base && base-m.base <= keptPeriods/2 {
 		for k := m.base; k < base; k++ {
 			if !slices.Contains(m.gone, k) {
-				m.entry(k, out) // perhaps no point ever reports it: then it is missing
+				m.entry(k, out) // if no point ever reports it, it is missing
 			}
 		}
 	}
 	m.base, m.begun = base, true
 }
 
-// entry returns the entry of a period, and adds it if there is none. When there are too many, the
-// oldest is dropped.
+// entry returns the entry of a period, and adds it if there is none. If there are too many, it drops the oldest.
 func (m *Joiner) entry(k uint64, out *[]Result) *periodEntry {
 	if e := m.find(k); e != nil {
 		return e
@@ -403,7 +397,7 @@ func (m *Joiner) find(k uint64) *periodEntry {
 	return nil
 }
 
-// report returns what a point reported of a period; empty if it did not, or the period was forgotten.
+// report returns the report of a point for a period, or an empty one if there is none or the period was dropped.
 func (m *Joiner) report(k uint64, point int) pointReading {
 	if e := m.find(k); e != nil {
 		return e.reports[point]
@@ -416,8 +410,8 @@ func (m *Joiner) complete(k uint64) bool {
 	return e != nil && !slices.ContainsFunc(e.reports, func(r pointReading) bool { return !r.has })
 }
 
-// settle emits what is complete or no longer waited for. For periods reported before the collector
-// listened it waits until the points report again.
+// settle emits periods that are complete or whose wait has ended. For periods from before the collector's start, it
+// waits until the points report again.
 func (m *Joiner) settle(out *[]Result) {
 	for _, e := range m.entries {
 		k, from := e.number, e.number
@@ -431,17 +425,17 @@ func (m *Joiner) settle(out *[]Result) {
 	}
 }
 
-// early reports whether the arrival time of some report of a period is not known.
+// early reports whether the arrival time of a report in the period is unknown.
 func (e *periodEntry) early() bool {
 	return slices.ContainsFunc(e.reports, func(r pointReading) bool { return r.has && r.arrived.IsZero() })
 }
 
-// untimely reports whether only later periods can tell about the clocks of this one.
+// untimely reports whether only later periods can decide about the clocks of this one.
 func (m *Joiner) untimely(e *periodEntry) bool {
 	return slices.ContainsFunc(everywhere(&m.path), func(p int) bool { return e.reports[p].has && !m.timely(e.number, p) })
 }
 
-// everywhere are the indices of a path's points.
+// everywhere returns the indexes of a path's points.
 func everywhere(path *Path) (points []int) {
 	for i := range path.Points {
 		points = append(points, i)
@@ -449,7 +443,7 @@ func everywhere(path *Path) (points []int) {
 	return points
 }
 
-// revise emits again the results that a report of period k changes.
+// revise emits the results again that a report of period k changes.
 func (m *Joiner) revise(k uint64, out *[]Result) {
 	for _, e := range m.entries {
 		if e.emitted == nil || e.number+2 < k && !m.untimely(e) || e.number >= k+Window {
@@ -461,7 +455,7 @@ func (m *Joiner) revise(k uint64, out *[]Result) {
 				continue
 			}
 			if forgot(m, e.number, Window-1) && r.Delay == old.Delay && r.DelayValid == old.DelayValid {
-				// what was forgotten is nothing new
+				// A dropped period is not new information.
 				r.Window, r.Jitter, r.JitterValid = old.Window, old.Jitter, old.JitterValid
 			}
 			if better(r, old) && forgot(m, e.number, periodsBefore) || reflect.DeepEqual(old, r) {
@@ -474,8 +468,8 @@ func (m *Joiner) revise(k uint64, out *[]Result) {
 	}
 }
 
-// forgot reports whether one of the n periods before period k is among those that were forgotten; in another cluster of
-// the graph k itself and k+1, too.
+// forgot reports whether one of the n periods before period k was dropped. In other clusters of the graph, k and k+1
+// count too.
 func forgot(m *Joiner, k, n uint64) bool {
 	among := func(gone []uint64, k, n uint64) bool {
 		return slices.ContainsFunc(gone, func(g uint64) bool { return g < k && k-g <= n })
@@ -483,7 +477,7 @@ func forgot(m *Joiner, k, n uint64) bool {
 	return among(m.gone, k, n) || slices.ContainsFunc(m.beside, func(b *Joiner) bool { return among(b.gone, k+2, n+2) })
 }
 
-// better reports whether a result is more certain than the one before it, or has fewer reasons against it.
+// better reports whether a result is more certain than the previous one, or has fewer reasons against it.
 func better(r, old Result) bool {
 	return r.Status == OK && old.Status != OK || r.LossValid && !old.LossValid ||
 		r.DelayValid && !old.DelayValid || r.Mean.Valid && !old.Mean.Valid || len(r.Reasons) < len(old.Reasons)
@@ -494,7 +488,7 @@ func (m *Joiner) emit(e *periodEntry, out *[]Result) {
 	*out = append(*out, e.emitted...)
 }
 
-// sortResults sorts results by period; those of one period keep their order.
+// sortResults sorts results by period, and keeps the order within a period.
 func sortResults(out []Result) []Result {
 	slices.SortStableFunc(out, func(a, b Result) int { return cmp.Compare(a.Period, b.Period) })
 	return out

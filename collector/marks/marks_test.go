@@ -16,8 +16,8 @@ import (
 
 const ms = time.Millisecond
 
-// threePoints is a path with intervals of a second: A of 1 ms, 2 to 10 ms to the second switch,
-// 5 to 20 ms to the third.
+// threePoints returns a path with intervals of a second: A of 1 ms, 2 to 10 ms to the second switch, 5 to 20 ms to the
+// third.
 func threePoints(method altmark.Method) Path {
 	s := func(role altmark.Role, low, high time.Duration) altmark.Session {
 		s := altmark.Session{Role: role, Method: method, Mark: altmark.DSCP0, SlotSync: true, ClockError: ms, MinDelay: low,
@@ -38,14 +38,14 @@ func twoPoints(method altmark.Method) Path {
 	return p
 }
 
-// report has a pulse in the middle of its period, and after.
+// report returns a report with a pulse in the middle of its period, plus after.
 func report(k, packets uint64, after time.Duration) altmark.Period {
 	return altmark.Period{Number: k, Colour: uint8(k & 1), Packets: packets, Bytes: 100 * packets, Captures: 1,
 		ReadAt:    altmark.Time{Seconds: k + 1, Nanoseconds: 5e8},
 		Timestamp: altmark.Time{Seconds: k, Nanoseconds: uint32(5e8 + after.Nanoseconds())}}
 }
 
-// add gives a report to a join when it was made, by a clock that agrees with all.
+// add adds a report at the time it was made, by a clock that agrees with all others.
 func add(m *Joiner, point int, p altmark.Period) []Result {
 	return m.Add(point, p, p.ReadAt.Std())
 }
@@ -59,7 +59,7 @@ func newTestJoiner(t *testing.T, p Path) *Joiner {
 	return m
 }
 
-// line says the most of a result.
+// line returns the main fields of a result.
 func line(r Result) string {
 	s := fmt.Sprintf("%d %s>%s %s", r.Period, r.From, r.To, r.Status)
 	if r.LossValid {
@@ -91,7 +91,7 @@ func wantLines(t *testing.T, got []Result, want ...string) {
 	}
 }
 
-// Loss and delay per segment and end to end, and jitter from the second period on.
+// Loss and delay are computed per segment and end to end, and jitter from the second period on.
 func TestAltMarkPath(t *testing.T) {
 	m := newTestJoiner(t, threePoints(altmark.Double))
 	var got []Result
@@ -113,8 +113,8 @@ func TestAltMarkPath(t *testing.T) {
 	}
 }
 
-// A missing report is no loss of zero, nor of everything. When it comes late the result is
-// given again, and that of the jitter that follows.
+// A missing report is neither a loss of zero nor of everything. When it arrives late, the result is returned again, and
+// that of the next jitter.
 func TestAltMarkMissing(t *testing.T) {
 	m := newTestJoiner(t, twoPoints(altmark.Double))
 	var got []Result
@@ -136,7 +136,7 @@ func TestAltMarkMissing(t *testing.T) {
 	}
 }
 
-// Periods of which no point reports are missing as well, if one tells that time goes on.
+// Periods without any report are missing as well, if Advance shows that time passes.
 func TestAltMarkSilence(t *testing.T) {
 	m := newTestJoiner(t, twoPoints(altmark.Step))
 	add(m, 0, report(10, 5, 0))
@@ -150,7 +150,7 @@ func TestAltMarkSilence(t *testing.T) {
 		"14 mp1>mp3 missing: mp1: no report", "15 mp1>mp3 missing: mp1: no report; mp3: no report")
 }
 
-// Each flag, by what it leaves valid.
+// Each flag voids exactly the fields that it concerns.
 func TestAltMarkFlags(t *testing.T) {
 	for bit := range 9 {
 		flag := altmark.Flags(1 << bit)
@@ -174,7 +174,7 @@ func TestAltMarkFlags(t *testing.T) {
 	}
 }
 
-// What cannot be compared never is.
+// Points whose settings do not match are never compared.
 func TestAltMarkSettings(t *testing.T) {
 	for _, tt := range []struct {
 		change func(p []Point)
@@ -225,7 +225,7 @@ func TestAltMarkSettings(t *testing.T) {
 	}
 }
 
-// Settings that change end what was before.
+// A change of settings ends the previous measurement.
 func TestAltMarkSettingsChange(t *testing.T) {
 	p := twoPoints(altmark.Step)
 	known := p.Points[1].Settings
@@ -242,7 +242,7 @@ func TestAltMarkSettingsChange(t *testing.T) {
 	wantLines(t, got, "11 mp1>mp3 ok lost 1")
 }
 
-// Of opposite paths the clocks' difference cancels out: 40 ms here.
+// On opposite paths the clocks' difference, 40 ms here, cancels out.
 func TestAltMarkTwoWay(t *testing.T) {
 	path := func(name, from, to string) Path {
 		p := twoPoints(altmark.Double)
@@ -292,7 +292,7 @@ func TestAltMarkTwoWay(t *testing.T) {
 	}
 }
 
-// Two different reports of one period: neither is believed. An equal one changes nothing.
+// If two reports of one period differ, neither is used. An equal one changes nothing.
 func TestAltMarkConflicts(t *testing.T) {
 	m := newTestJoiner(t, twoPoints(altmark.Step))
 	for _, packets := range []uint64{5, 5, 6} {
@@ -308,7 +308,7 @@ func TestAltMarkConflicts(t *testing.T) {
 	}
 }
 
-// JSON and CSV leave out what is not known.
+// JSON and CSV omit unknown values.
 func TestAltMarkFormats(t *testing.T) {
 	m := newTestJoiner(t, twoPoints(altmark.Step))
 	var results []Result
@@ -337,9 +337,9 @@ func TestAltMarkFormats(t *testing.T) {
 	}
 }
 
-// Periods are forgotten while nothing new is known of those behind them: no result of those is given again, though what
-// was reported before the collector listened is looked at with each report. Nor does one look better for want of what a
-// forgotten period told: here that packets were out of window two periods before.
+// Periods are dropped while nothing new is known about later ones. No result of those is returned again, although each
+// report re-evaluates the periods from before the collector's start. A result does not improve because a period with
+// adverse reasons was dropped: here, packets out of window two periods before.
 func TestAltMarkForgets(t *testing.T) {
 	m := newTestJoiner(t, twoPoints(altmark.Double))
 	var all []Result

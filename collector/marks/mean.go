@@ -8,31 +8,30 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// Mean is the mean delay of all packets of a period (RFC 9341): what they were behind the
-// period's beginning at To less what they were at From, summed up, divided by their number. It is of
-// the same packets at both points, or not valid: a lost packet would count at one point alone, and
-// move the mean by up to L divided by the number of packets.
+// Mean is the mean delay of all packets of a period (RFC 9341). It is the sum of the packets' offsets from the period's
+// begin at To, minus that at From, divided by their number. It is valid only for the same packets at both points. A
+// lost packet would count at one point only, and change the mean by up to L divided by the number of packets.
 type Mean struct {
-	Asked bool // a session asks for it
+	Asked bool // a session measures it
 	Valid bool
 	Delay time.Duration // rounded to the nearest ns
-	// Sum / Packets is the mean exactly. RawValid: they are known, though without trust in the clocks.
-	// A round trip has no such sum: its ways have different packets.
+	// Sum / Packets is the exact mean. RawValid means that they are known, but without trust in the clocks. A round
+	// trip has no such sum, because its paths have different packets.
 	Sum      altmark.Sum
 	Packets  uint64
 	RawValid bool
-	Unknown  string // why it is not valid, where a session asks for it
+	Unknown  string // reason why it is not valid, if a session measures it
 }
 
-// A meanOf is how the mean delay of a result between two stages is found.
+// A meanOf computes the mean delay of a result between two stages.
 type meanOf struct {
 	m    *Joiner
 	r    *Result
 	i, j int
 }
 
-// add fills in the mean delay. One that the settings exclude voids the whole result: the guard does
-// not hold.
+// add sets the mean delay. A mean that the settings exclude invalidates the whole result, because the guard does not
+// hold.
 func (x meanOf) add() {
 	var without string
 	if x.r.Mean.Asked, without = x.asked(); !x.r.Mean.Asked {
@@ -65,10 +64,10 @@ func (x meanOf) add() {
 	}
 }
 
-// meanExcluded is why a mean delay is not known that cannot be.
+// meanExcluded is the reason for a mean delay that the settings exclude.
 const meanExcluded = "it is not what the settings say"
 
-// asked reports whether a session asks for the mean delay, and names a switch whose session does not.
+// asked reports whether a session measures the mean delay, and returns a switch whose session does not.
 func (x meanOf) asked() (some bool, without string) {
 	for _, s := range []int{x.i, x.j} {
 		for _, p := range x.m.stages[s] {
@@ -82,7 +81,7 @@ func (x meanOf) asked() (some bool, without string) {
 	return some, without
 }
 
-// why says why the sums of both stages are not of the same packets, or not there; "" if they are.
+// why returns the reason why the sums of both stages are missing or of different packets, or "" if they are comparable.
 func (x meanOf) why(without string) string {
 	switch r := x.r; {
 	case without != "":
@@ -104,8 +103,8 @@ func (x meanOf) why(without string) string {
 	return ""
 }
 
-// clocksApart says why the clocks of the points of both stages cannot be compared over all of the
-// period; "" if they can.
+// clocksApart returns the reason why the clocks of both stages' points cannot be compared over the whole period, or ""
+// if they can.
 func (x meanOf) clocksApart() string {
 	e := x.m.find(x.r.Period)
 	for n, a := range e.parts[x.i] {
@@ -126,7 +125,7 @@ func (x meanOf) clocksApart() string {
 	return ""
 }
 
-// and is the mean there and back: the sum of both, within the bounds of both paths together.
+// and returns the mean of the round trip: the sum of both, within the bounds of both paths together.
 func (d Mean) and(back Mean, low, high time.Duration) (sum Mean, reason string) {
 	if sum.Asked = d.Asked || back.Asked; !sum.Asked {
 		return sum, ""
@@ -147,7 +146,7 @@ func (d Mean) and(back Mean, low, high time.Duration) (sum Mean, reason string) 
 	return sum, ""
 }
 
-// roundedRat is the nearest whole number, half of one up.
+// roundedRat returns the nearest integer, with halves rounded up.
 func roundedRat(x *big.Rat) int64 {
 	twice := new(big.Int).Lsh(x.Num(), 1)
 	twice.Add(twice, x.Denom())

@@ -9,7 +9,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// asking has the points of a path sum up arrivals.
+// asking makes the points of a path add up arrivals.
 func asking(p Path) Path {
 	for i := range p.Points {
 		p.Points[i].Settings.MeanDelay = true
@@ -17,7 +17,7 @@ func asking(p Path) Path {
 	return p
 }
 
-// sumOfDelays is a number of nanoseconds.
+// sumOfDelays returns a number of nanoseconds as a Sum.
 func sumOfDelays(ns int64) altmark.Sum {
 	s := altmark.Sum{Lo: uint64(ns)}
 	if ns < 0 {
@@ -26,7 +26,7 @@ func sumOfDelays(ns int64) altmark.Sum {
 	return s
 }
 
-// summed is a report whose packets came so many ns behind the beginning of their period, summed up.
+// summed returns a report with a sum of arrival offsets of ns.
 func summed(k, packets uint64, ns int64) altmark.Period {
 	p := report(k, packets, 0)
 	p.Captures, p.Timestamp = 0, altmark.Time{}
@@ -34,10 +34,10 @@ func summed(k, packets uint64, ns int64) altmark.Period {
 	return p
 }
 
-// What is known of the mean delay of period 10, and why not.
+// The mean delay of period 10 is known, or has the expected reason.
 func TestAltMarkMean(t *testing.T) {
 	const packets = 1000
-	fine := func() []altmark.Period { // mp2 3 ms, mp3 10 ms behind mp1, and one packet of mp3 1 ns more
+	fine := func() []altmark.Period { // mp2 is 3 ms and mp3 10 ms behind mp1, with one packet of mp3 1 ns later
 		return []altmark.Period{summed(10, packets, -packets*1000), summed(10, packets, 3e9-packets*1000),
 			summed(10, packets, 10e9-packets*1000+1)}
 	}
@@ -138,7 +138,7 @@ func meanLine(r Result) string {
 	return s
 }
 
-// A report that does not come leaves the mean delay unknown, for a reason.
+// A missing report leaves the mean delay unknown, with a reason.
 func TestAltMarkMeanMissing(t *testing.T) {
 	m := newTestJoiner(t, asking(twoPoints(altmark.Step)))
 	add(m, 0, summed(10, 5, 0))
@@ -153,8 +153,8 @@ func TestAltMarkMeanMissing(t *testing.T) {
 	}
 }
 
-// There and back the difference of the clocks goes out, also where nothing vouches for them; the ways need not have the
-// same number of packets.
+// In a round trip the difference of the clocks cancels out, even without evidence for their accuracy. The two paths may
+// have different numbers of packets.
 func TestAltMarkMeanTwoWay(t *testing.T) {
 	ahead := 700 * time.Microsecond // within A, by which the guard is measured
 	forward, back := asking(twoPoints(altmark.Step)), asking(twoPoints(altmark.Step))
@@ -187,7 +187,7 @@ func TestAltMarkMeanTwoWay(t *testing.T) {
 	}
 }
 
-// Over a graph the arrivals of all points of a side are summed up: the mean is that of all packets, by whichever way.
+// In a graph the arrivals of all points of a side are added up. The mean is that of all packets, on any path.
 func TestAltMarkMeanGraph(t *testing.T) {
 	settings := func(role altmark.Role) altmark.Session {
 		return altmark.Session{Role: role, Method: altmark.Step, Mark: altmark.DSCP0, SlotSync: true, ClockError: ms,

@@ -13,8 +13,8 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// random gives reports of all points for some periods, some of them missing, twice or with flags,
-// in the order of their periods.
+// A pointReport is a report of a point. random returns reports of all points for some periods, some of them missing,
+// duplicate or flagged, in the order of their periods.
 type pointReport struct {
 	point int
 	altmark.Period
@@ -71,8 +71,8 @@ func lastResults(t *testing.T, path Path, reports []pointReport) map[string]Resu
 	return last
 }
 
-// Whatever comes, in whatever order: losses are differences of unflagged reports of one period,
-// periods without a report are missing, none is left out, and order changes nothing.
+// For any reports in any order, losses are differences of unflagged reports of one period. Periods without a report are
+// missing, none is left out, and order changes nothing.
 func TestAltMarkRandom(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 300, Short: 20}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
@@ -89,12 +89,12 @@ func TestAltMarkRandom(t *testing.T) {
 				reports[i], reports[j] = reports[j], reports[i]
 			}
 		})
-		// Of two reports that differ the first is shown: results with one are compared without its numbers.
+		// If two reports differ, the first is shown. Results with such reports are compared without numbers.
 		again := lastResults(t, path, reports)
 		for key, r := range again {
 			was, ok := results[key]
 			if !ok {
-				continue // the first and last period reported first or last decide what is in between
+				continue // the first and last period reported first or last decide the periods in between
 			}
 			if strings.Contains(strings.Join(r.Reasons, ""), "differ") {
 				continue
@@ -111,7 +111,7 @@ func TestAltMarkRandom(t *testing.T) {
 	})
 }
 
-// conflictNear reports whether there are two reports that differ in the window of period k.
+// conflictNear reports whether two reports in the window of period k differ.
 func conflictNear(reports []pointReport, k uint64) bool {
 	seen := map[[2]uint64]altmark.Period{}
 	for _, r := range reports {
@@ -137,7 +137,7 @@ func checkRandom(t *testing.T, path Path, reports []pointReport, results map[str
 			of[r.Number] = append(of[r.Number], r.Period)
 		}
 	}
-	segments := len(path.Points)*2 - 3 // of two or three points
+	segments := len(path.Points)*2 - 3 // for two or three points
 	if want := int(high-low+1) * segments; len(results) != want {
 		t.Fatalf("%d results of periods %d to %d, want %d", len(results), low, high, want)
 	}

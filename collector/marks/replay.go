@@ -6,14 +6,15 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// Replay gives the reports of a time to a join together: it costs less than to say something of each, and the
-// last result for each period is the same. Its results have neither Jitter nor Window, which cost as much as all else.
+// Replay adds many reports to a join before it evaluates them. This costs less than an evaluation per report, and the
+// last result of each period is the same. Its results have neither Jitter nor Window, which would cost as much as
+// everything else.
 type Replay struct {
 	joins []*Joiner
-	users [][]meshUse // by point
+	users [][]meshUse // indexed by point
 }
 
-// NewReplay is for a path. The join is of no other use then, but for settings and at the end.
+// NewReplay returns a Replay for a path. Meanwhile the join must only be used for settings and at the end.
 func NewReplay(m *Joiner) *Replay {
 	x := &Replay{joins: []*Joiner{m}}
 	for i := range m.stages {
@@ -22,7 +23,7 @@ func NewReplay(m *Joiner) *Replay {
 	return x.brief()
 }
 
-// NewMeshReplay is for a graph.
+// NewMeshReplay returns a Replay for a graph.
 func NewMeshReplay(m *Mesh) *Replay {
 	return (&Replay{joins: m.joins, users: m.users}).brief()
 }
@@ -34,8 +35,8 @@ func (x *Replay) brief() *Replay {
 	return x
 }
 
-// Take is [Joiner.Add] that says nothing of the report yet, see Tell. What it returns is of periods that are forgotten
-// now, or of such that passed without a report.
+// Take adds a report like [Joiner.Add], but without its evaluation, which Tell does. It returns results only of periods
+// that are dropped, or that passed without a report.
 func (x *Replay) Take(point int, p altmark.Period, arrived time.Time) (out []Result) {
 	for _, u := range x.users[point] {
 		x.joins[u.join].take(u.stage, u.point, p, arrived, &out)
@@ -43,7 +44,7 @@ func (x *Replay) Take(point int, p altmark.Period, arrived time.Time) (out []Res
 	return sortResults(out)
 }
 
-// Tell returns the results that the reports of period k which were taken complete or change.
+// Tell returns the results that reports of period k complete or change, since they were added by Take.
 func (x *Replay) Tell(k uint64) (out []Result) {
 	for _, j := range x.joins {
 		j.revise(k, &out)

@@ -10,7 +10,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// pathFaults says why points cannot be compared at all.
+// pathFaults returns the reasons why the points cannot be compared at all.
 func pathFaults(stages []pointStage) (faults []string) {
 	points := slices.Concat(stages...)
 	fault := func(format string, args ...any) {
@@ -42,7 +42,7 @@ func pathFaults(stages []pointStage) (faults []string) {
 		if p.Settings.Mark != first.Settings.Mark || p.Settings.Mark2 != first.Settings.Mark2 {
 			fault("%s: marks are %s, and %s at %s", p.Switch, marksOf(p.Settings), marksOf(first.Settings), first.Switch)
 		}
-		if p.Settings.FlowMonID != first.Settings.FlowMonID { // then they count different packets
+		if p.Settings.FlowMonID != first.Settings.FlowMonID { // with different IDs they count different packets
 			fault("%s: flow-mon-id is %s, and %s at %s", p.Switch, cmp.Or(p.Settings.FlowMonID.String(), "none"),
 				cmp.Or(first.Settings.FlowMonID.String(), "none"), first.Switch)
 		}
@@ -66,7 +66,8 @@ func (m *Joiner) results(e *periodEntry) []Result {
 	return out
 }
 
-// segments are the stages that are compared: of a graph only those of the cluster, or of the whole.
+// segments returns the pairs of stages that are compared. For a graph this is only the pair of the cluster, or of the
+// whole.
 func (m *Joiner) segments() (all [][2]int) {
 	last := len(m.stages) - 1
 	if m.graph {
@@ -109,13 +110,13 @@ func (m *Joiner) result(e *periodEntry, i, j int) Result {
 	return r
 }
 
-// compare fills in what two reports say.
+// compare sets the fields that follow from two reports.
 func (m *Joiner) compare(r *Result, i, j int) {
 	a, b := m.report(r.Period, i), m.report(r.Period, j)
 	r.Counted = true
 	r.Sent, r.Received, r.SentBytes, r.ReceivedBytes = a.Packets, b.Packets, a.Bytes, b.Bytes
 	if a.Packets == 0 && b.Packets == 0 && a.Flags&altmark.Interfaces == 0 {
-		b.Flags &^= altmark.Interfaces // nothing was sent that could have come by others
+		b.Flags &^= altmark.Interfaces // no packet was sent that could have arrived elsewhere
 	}
 	r.Reasons = append(r.Reasons, m.flagged(r.Period, i, a, b)...)
 	r.Reasons = append(r.Reasons, m.flagged(r.Period, j, b, a)...)
@@ -140,24 +141,25 @@ func (m *Joiner) compare(r *Result, i, j int) {
 	r.Excess = whole && len(splits) > 0 && len(others) == len(splits)
 }
 
-// lossReasons returns why a loss of period k between points i and j is not certain, beside their own flags. Splits are
-// those of the period.
+// lossReasons returns the reasons why a loss of period k between points i and j is uncertain, in addition to their own
+// flags. splits are the period's splits.
 func lossReasons(m *Joiner, k uint64, i, j int, splits []string) []string {
 	parts := m.find(k).parts
 	var stages []pointStage
 	var counted [][]pointReading
-	for _, p := range segment(i, j) { // with the first: packets that it does not mark are of no period
+	// including the first point, because packets that it does not mark belong to no period
+	for _, p := range segment(i, j) {
 		stages, counted = append(stages, m.stages[p]), append(counted, parts[p])
 	}
 	others := otherMatches(stages, counted)
 	others = slices.Concat(m.elsewhere(k), others, splits)
-	if len(splits) == 0 { // else the counts of this period are void anyway
+	if len(splits) == 0 { // otherwise the counts of this period are void anyway
 		others = append(others, changedColour(m, k, i, j)...)
 	}
 	others = append(others, m.neighbours(k, i, j)...)
 	others = append(others, m.pulses(k, i, j)...)
 	concerned := segment(i, j)
-	if m.watched > 0 && m.report(k, m.watched-1).has { // else that is said
+	if m.watched > 0 && m.report(k, m.watched-1).has { // otherwise its missing report is a reason already
 		concerned = append(concerned, m.watched-1)
 	}
 	if doubt := m.doubt(k, concerned...); doubt.reason != "" {
@@ -167,8 +169,7 @@ func lossReasons(m *Joiner, k uint64, i, j int, splits []string) []string {
 	return others
 }
 
-// flagged is what the points of a stage say against their own reports, of which this is the sum, but for what the other
-// side makes up for.
+// flagged returns the flags of a stage's reports, whose sum is sum, without those that the other side compensates.
 func (m *Joiner) flagged(k uint64, stage int, sum, other pointReading) (reasons []string) {
 	for n, report := range m.find(k).parts[stage] {
 		name := m.stages[stage][n].Switch
@@ -185,16 +186,15 @@ func (m *Joiner) flagged(k uint64, stage int, sum, other pointReading) (reasons 
 
 func (m *Joiner) method() altmark.Method { return m.path.Points[0].Settings.Method }
 
-// neighbours says how other periods cast doubt on this one's counts.
+// neighbours returns the reasons why other periods make this one's counts uncertain.
 //
-// Packets at times when the guard condition allows none are in the next reading of their colour's
-// counter: they may belong to this period and be in the report of the previous or next one of the
-// same colour. Without slots a packet after a gap in the traffic may be taken for a pulse of the
-// previous period or a step into the next one. And a muxed pulse that left too late may be counted
-// as a packet of the following period.
+// Packets at times when the guard condition allows none are in the next reading of their colour's counter. They may
+// belong to this period but be in the report of the previous or next one of the same colour. Without slots, a packet
+// after a gap in the traffic may be mistaken for a pulse of the previous period, or a step into the next one. A muxed
+// pulse that left too late may be counted as a packet of the following period.
 //
-// The first point defines the periods: where its clock was set, or it began to mark other packets, packets of one mark
-// belong to several, for all points.
+// The first point defines the periods. If its clock was set, or it began to mark other packets, packets of one mark
+// belong to several periods, at all points.
 func (m *Joiner) neighbours(k uint64, i, j int) (reasons []string) {
 	if !m.method().Loss() {
 		return nil
@@ -236,8 +236,8 @@ func (m *Joiner) neighbours(k uint64, i, j int) (reasons []string) {
 	return reasons
 }
 
-// lateBefore names the points other than i and j, up to j, whose hosts gave their chips frames late. Such a point flags
-// all the periods that they may belong to. But they come late to the points behind it, too, and those cannot tell.
+// lateBefore returns reasons for the points other than i and j, up to j, that received frames late. Such a point flags
+// all periods that these may belong to. But the frames are also late at the points behind it, which cannot detect that.
 func (m *Joiner) lateBefore(k uint64, i, j int) (reasons []string) {
 	for p := range j {
 		if p != i && m.report(k, p).Flags&altmark.LateFrames != 0 {
@@ -247,9 +247,9 @@ func (m *Joiner) lateBefore(k uint64, i, j int) (reasons []string) {
 	return reasons
 }
 
-// later says why the reports of the two periods after k do not reveal all packets of k that came to point p
-// late. Such a packet is in the report of k+2, as one out of window, but only if the point went on counting
-// from its reading of k: where it started over, the packet is in its new base.
+// later returns the reasons why the reports of the two periods after k do not reveal all late packets of k at point p.
+// Such a packet is in the report of k+2, as one out of window. That requires that the point continued to count from its
+// reading of k. If it started over, the packet is in its new base.
 func (m *Joiner) later(k uint64, p int) (reasons []string) {
 	const anew = altmark.First | altmark.ClockStep | altmark.CounterReset
 	name := m.path.Points[p].Switch
@@ -266,14 +266,13 @@ func (m *Joiner) later(k uint64, p int) (reasons []string) {
 	return nil
 }
 
-// pulses says where the pulses of a muxed mark make the counts of a period doubtful.
+// pulses returns the reasons why the pulses of a muxed mark make the counts of a period uncertain.
 //
-// A pulse has the mark of the periods around its own. One that is too late for its quarters is
-// counted as a packet of the next period, in whichever quarter it arrives; and a packet that
-// arrives in the two middle quarters of the period after its own is counted there, as a pulse. So a
-// period's packets are certainly its own only if the pulses of the previous period, its own and the
-// next are known. Where one is missing, it cannot be told whether it was lost or late. Another
-// packet in its place, by its digest or its time, says that the pulse was lost.
+// A pulse has the mark of the adjacent periods. A pulse that misses its quarters is counted as a packet of the next
+// period, in any quarter. A packet that arrives in the two middle quarters of the period after its own is counted there
+// as a pulse. So a period's packets are certain only if the pulses of the previous period, its own and the next are
+// known. If one is missing, it may have been lost or late. A different packet in its place, by digest or time, shows
+// that the pulse was lost.
 func (m *Joiner) pulses(k uint64, i, j int) (reasons []string) {
 	if m.method() != altmark.Muxed {
 		return nil
@@ -286,7 +285,7 @@ func (m *Joiner) pulses(k uint64, i, j int) (reasons []string) {
 			say("%s: no report of period %d, which tells of its pulse", first, q)
 			continue
 		}
-		if len(m.stages[0]) > 1 && sent.Captures > 1 { // a lost one and a late packet would make up for each other
+		if len(m.stages[0]) > 1 && sent.Captures > 1 { // a lost pulse and a late packet would compensate each other
 			say("%s: %s had %d pulses in period %d, which cannot be told apart", Pulses, first, sent.Captures, q)
 			continue
 		}
@@ -298,7 +297,7 @@ func (m *Joiner) pulses(k uint64, i, j int) (reasons []string) {
 			case sent.Captures == 1 && came.Captures == 1 &&
 				(came.Digest != sent.Digest || p > 0 && m.pulseOf(q, p).Captures != 1):
 				say("%s: %s took another packet for the pulse of period %d than %s", Pulses, name, q, first)
-			case q > k && came.Captures == 0: // no packet of k among the pulses
+			case q > k && came.Captures == 0: // no packet of k is among the pulses
 			case came.Captures != sent.Captures:
 				say("%s: %s had %d pulses in period %d, and %s %d",
 					Pulses, name, came.Captures, q, first, sent.Captures)
@@ -308,7 +307,7 @@ func (m *Joiner) pulses(k uint64, i, j int) (reasons []string) {
 	return reasons
 }
 
-// pairDelay is what the timestamps of two points say.
+// pairDelay is the result of two points' timestamps.
 type pairDelay struct {
 	raw             time.Duration
 	rawValid, valid bool
@@ -316,9 +315,9 @@ type pairDelay struct {
 	reason          string
 }
 
-// delay compares the timestamps of period k at points i and j: those of the packet that the
-// first point made the pulse of k, which has the same digest at all points. Without a pulse there,
-// or where its clock was set, later points may agree about another packet.
+// delay compares the timestamps of period k at points i and j. They must be of the packet that the first point made the
+// pulse of k, which has the same digest at all points. If there was no pulse, or the first point's clock was set, later
+// points may agree on another packet.
 func (m *Joiner) delay(k uint64, i, j int) (d pairDelay) {
 	if !m.method().Delay() || len(m.faults) > 0 {
 		return d
@@ -350,11 +349,10 @@ func (m *Joiner) delay(k uint64, i, j int) (d pairDelay) {
 	return d
 }
 
-// onePulse returns the reports of points i and j that hold the time of the first point's pulse of
-// period k; false unless both do. If that is because a point captured another packet, by its digest or
-// its time, other is the point: something between them changes packets or doubles them, or a clock is
-// not what the settings say. That is known of double marking: muxed pulses are judged with the counts,
-// and one of pulse marking may be that of the period beside.
+// onePulse returns the reports of points i and j with the time of the first point's pulse of period k. It returns false
+// if one has none. If a point captured another packet instead, by digest or time, other is that point. Then a node
+// between them changes or duplicates packets, or a clock contradicts the settings. This applies to double marking only.
+// Muxed pulses are evaluated with the counts, and a pulse of pulse marking may belong to the adjacent period.
 func (m *Joiner) onePulse(k uint64, i, j int) (a, b pointReading, other int, ok bool) {
 	pulse := m.report(k, 0)
 	if !pulse.timed() {
@@ -379,12 +377,12 @@ func (m *Joiner) onePulse(k uint64, i, j int) (a, b pointReading, other int, ok 
 	return a, b, other, false
 }
 
-// timed reports whether a report holds the time of a single pulse.
+// timed reports whether a report contains the time of a single pulse.
 func (r pointReading) timed() bool {
 	return r.has && !r.conflict && r.Captures == 1 && r.Flags&voidsRawDelay == 0
 }
 
-// captured returns the report that holds the pulse of period k at point j.
+// captured returns the report with the pulse of period k at point j.
 func (m *Joiner) captured(k uint64, j int) pointReading {
 	if j > 0 && m.report(k, j).has && m.method() == altmark.Pulse {
 		return m.pulseAt(k, j)
@@ -392,14 +390,13 @@ func (m *Joiner) captured(k uint64, j int) pointReading {
 	return m.report(k, j)
 }
 
-// voidsRawDelay are the flags that void even the raw difference of two timestamps: the others of
-// VoidsDelay only make it uncertain by how much the clocks differ, or whether other packets came
-// marked.
+// voidsRawDelay holds the flags that void even the raw difference of two timestamps. The other flags of VoidsDelay only
+// add the difference of the clocks, or the possibility that other packets arrived marked.
 const voidsRawDelay = altmark.First | altmark.LateRead | altmark.ClockStep | altmark.ManyPulses | altmark.LatePulse |
 	altmark.CounterReset
 
-// bounds are the least and greatest difference of the timestamps of one packet at points i and
-// j. The delays of settings are from the first point.
+// bounds returns the minimum and maximum difference of one packet's timestamps at points i and j. The delays in the
+// settings are relative to the first point.
 func (m *Joiner) bounds(i, j int) (low, high time.Duration) {
 	a, b := m.path.Points[i].Settings, m.path.Points[j].Settings
 	if i == 0 {
@@ -409,9 +406,9 @@ func (m *Joiner) bounds(i, j int) (low, high time.Duration) {
 	return max(b.MinDelay-a.MaxDelay, 0) - clock, b.MaxDelay - a.MinDelay + clock
 }
 
-// pulseAt finds the capture of the pulse of period k at point j, by time: a pulse may be captured
-// in the next period at the other point if it was sent close to an edge. There is none if another
-// pulse may explain the capture as well. A capture that no pulse explains counts for this period.
+// pulseAt returns the capture of the pulse of period k at point j, by time. A pulse that was sent close to an edge may
+// be captured in the next period at the other point. There is no capture if another pulse may explain it as well. A
+// capture that no pulse explains counts for this period.
 func (m *Joiner) pulseAt(k uint64, j int) pointReading {
 	capture := m.explained(k, j)
 	if !capture.has || m.mayExplain(k-1, k, j, capture) || m.mayExplain(k+1, k, j, capture) {
@@ -420,8 +417,8 @@ func (m *Joiner) pulseAt(k uint64, j int) pointReading {
 	return capture
 }
 
-// explained returns the only capture at point j, in k or an adjacent period, that the first point's
-// pulse of period k explains; that of k if there is none; nothing if there are several.
+// explained returns the only capture at point j, in k or an adjacent period, that the first point's pulse of period k
+// explains. It returns that of k if there is none, and nothing if there are several.
 func (m *Joiner) explained(k uint64, j int) (capture pointReading) {
 	pulse := m.report(k, 0)
 	for _, q := range []uint64{k - 1, k, k + 1} {
@@ -440,16 +437,15 @@ func (m *Joiner) explained(k uint64, j int) (capture pointReading) {
 	return capture
 }
 
-// explains reports whether a pulse of the first point is what point j captured: the same packet, and
-// neither too early nor too late for it.
+// explains reports whether point j captured the first point's pulse: the same packet, neither too early nor too late.
 func (m *Joiner) explains(pulse pointReading, j int, capture pointReading) bool {
 	low, high := m.bounds(0, j)
 	d := capture.Timestamp.Sub(pulse.Timestamp)
 	return capture.Digest == pulse.Digest && d >= low && d <= high
 }
 
-// mayExplain reports whether the pulse of the adjacent period q may be what point j captured as that of k.
-// Without a report of that pulse, it may if it could have left the first point at any time of its period.
+// mayExplain reports whether the capture of k at point j may be the pulse of the adjacent period q. Without a report of
+// that pulse, it may if the pulse could have left the first point at any time of its period.
 func (m *Joiner) mayExplain(q, k uint64, j int, capture pointReading) bool {
 	low, high := m.bounds(0, j)
 	n := m.path.Points[0].Settings.Interval
@@ -464,8 +460,8 @@ func (m *Joiner) mayExplain(q, k uint64, j int, capture pointReading) bool {
 	return capture.Timestamp.Sub(n.Start(q)) >= low
 }
 
-// pulseOf finds the capture, at a later point, of the pulse that the first point sent in period k:
-// none if that pulse does not explain what was captured.
+// pulseOf returns the capture, at a later point, of the first point's pulse of period k. It returns an empty report if
+// that pulse does not explain the capture.
 func (m *Joiner) pulseOf(k uint64, point int) pointReading {
 	low, high := m.bounds(0, point)
 	sent, found := m.report(k, 0), m.captured(k, point)
@@ -475,7 +471,7 @@ func (m *Joiner) pulseOf(k uint64, point int) pointReading {
 	return found
 }
 
-// window summarises the delays of the last periods up to k, and compares that of k with the one before.
+// window summarises the delays of the last periods up to k, and computes the jitter of k.
 func (m *Joiner) window(k uint64, i, j int) (w delayWindow) {
 	for q := k - min(k, Window-1); q <= k; q++ {
 		d := m.delay(q, i, j)
@@ -484,7 +480,7 @@ func (m *Joiner) window(k uint64, i, j int) (w delayWindow) {
 	return w
 }
 
-// delayWindow sums up the delays of consecutive periods. Jitter is that of the last.
+// delayWindow accumulates the delays of consecutive periods. jitter is that of the last one.
 type delayWindow struct {
 	Delays
 	sum         big.Int
@@ -511,7 +507,7 @@ func (w *delayWindow) add(d time.Duration, valid bool) {
 	w.Mean = roundedMean(w.sum.Add(&w.sum, big.NewInt(int64(d))), int64(w.Count))
 }
 
-// roundedMean is sum/n to the nearest nanosecond, halves up.
+// roundedMean returns sum/n, rounded to the nearest nanosecond with halves up.
 func roundedMean(sum *big.Int, n int64) time.Duration {
 	twice := new(big.Int).Lsh(sum, 1)
 	twice.Add(twice, big.NewInt(n))

@@ -10,7 +10,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A delay beyond its bounds says that the guard condition does not hold: the loss is void too.
+// A delay beyond its bounds shows that the guard condition does not hold, so the loss is void too.
 func TestAltMarkSyncMargin(t *testing.T) {
 	for after, want := range map[time.Duration]string{
 		5*ms - ms: "ok lost 0 delay 4ms",
@@ -34,8 +34,8 @@ func TestAltMarkSyncMargin(t *testing.T) {
 	}
 }
 
-// A late pulse of the period before may be a packet of this one, and a packet out of window one
-// of the period before or behind with the same colour.
+// A late pulse of the previous period may be counted as a packet of this one. A packet out of window may belong to the
+// previous or next period of the same colour.
 func TestAltMarkNeighbours(t *testing.T) {
 	run := func(method altmark.Method, change func(i int, p *altmark.Period)) (got []Result) {
 		m := newTestJoiner(t, twoPoints(method))
@@ -69,15 +69,15 @@ func TestAltMarkNeighbours(t *testing.T) {
 		}
 	})[1:4], "11 mp1>mp3 flagged: pulses-differ: mp3 had 1 pulses in period 11, and mp1 0",
 		"12 mp1>mp3 flagged: pulses-differ: mp3 had 1 pulses in period 11, and mp1 0", "13 mp1>mp3 ok lost 0")
-	wantLines(t, run(altmark.Double, func(i int, p *altmark.Period) { // a pulse that was lost is no sample
+	wantLines(t, run(altmark.Double, func(i int, p *altmark.Period) { // a lost pulse is not a sample
 		if i == 1 {
 			p.Captures, p.Packets = 0, 8
 		}
 	})[:1], "10 mp1>mp3 ok lost 1")
 }
 
-// A point that starts over before it has read the next period of the colour has lost what came late: an
-// out-of-window packet of period 10 that came after its reading, and before the counters were zeroed.
+// A point that starts over before it reads the next period of the colour loses late packets. Here, an out-of-window
+// packet of period 10 arrives between its reading and the reset of the counters.
 func TestAltMarkBegunAnew(t *testing.T) {
 	run := func(change func(p *altmark.Period)) string {
 		m := newTestJoiner(t, twoPoints(altmark.Double))
@@ -110,10 +110,9 @@ func TestAltMarkBegunAnew(t *testing.T) {
 	}
 }
 
-// A muxed pulse that is late is counted in the period behind: one packet is missing in its own, and
-// one too many there. A packet that is late so that it comes among the pulses of the period behind
-// is counted there, too. Both periods say so; and nobody knows whether a pulse that is missing was
-// lost or late.
+// A late muxed pulse is counted in the next period: its own lacks one packet, and the next has one too many. A packet
+// that is so late that it arrives among the pulses of the next period is counted there, too. Both periods are flagged.
+// It is unknown whether a missing pulse was lost or late.
 func TestAltMarkMuxedLate(t *testing.T) {
 	run := func(late func(k uint64, p *altmark.Period)) (got []Result) {
 		m := newTestJoiner(t, threePoints(altmark.Muxed))
@@ -155,9 +154,8 @@ func TestAltMarkMuxedLate(t *testing.T) {
 		"13 mp1>mp3 flagged delay 8ms: "+taken, "14 mp1>mp3 ok lost 0 delay 8ms jitter 0s")
 }
 
-// A late packet in the place of a pulse that was lost is not the pulse, nor is its time that of the
-// pulse: the digests say so, though numbers and times are as they should be. With double marking the counts are certain
-// all the same.
+// A late packet in place of a lost pulse is not the pulse, and its time is not the pulse's. The digests reveal that,
+// although numbers and times are plausible. With double marking the counts are certain nevertheless.
 func TestAltMarkAnotherPacket(t *testing.T) {
 	run := func(method altmark.Method) (got []Result) {
 		m := newTestJoiner(t, threePoints(method))
@@ -186,9 +184,9 @@ func TestAltMarkAnotherPacket(t *testing.T) {
 		"13 mp2>mp3 ok lost 0 delay 4ms jitter 0s")
 }
 
-// Where a flow splits and meets again, the point on one way misses packets that the one behind
-// it has too many. No number of that period is ok, not even the loss of the whole path: it may be
-// a loss with duplicates. Nor is a loss of the period before: what is missing there may be in excess here.
+// If a flow splits and merges again, the point on one branch misses packets, which are an excess at the point behind.
+// No number of that period is ok, not even the loss of the whole path: it may be a loss with duplicates. A loss of the
+// previous period is not ok either, because its missing packets may be the excess here.
 func TestAltMarkSplit(t *testing.T) {
 	m := newTestJoiner(t, threePoints(altmark.Double))
 	var got []Result
@@ -208,7 +206,7 @@ func TestAltMarkSplit(t *testing.T) {
 		"11 mp1>mp2"+split, "11 mp2>mp3"+split, "11 mp1>mp3"+split)
 	m = newTestJoiner(t, twoPoints(altmark.Double))
 	got = nil
-	for k := uint64(10); k < 13; k++ { // two pulses where one was sent: duplicates, which make up for losses
+	for k := uint64(10); k < 13; k++ { // two pulses where one was sent: duplicates, which hide losses
 		add(m, 0, report(k, 16, 0))
 		p := report(k, 12, 8*ms)
 		if p.Captures = 2; k == 11 {
@@ -220,8 +218,8 @@ func TestAltMarkSplit(t *testing.T) {
 	wantLines(t, got, "10 mp1>mp3 flagged: mp3: many-pulses; split-or-duplicated: mp3 had 2 pulses, and mp1 1")
 }
 
-// Where the clock of the first point was set, packets of one mark are of several periods for all
-// points: what lies between two others is not ok either.
+// If the clock of the first point was set, packets of one mark belong to several periods, at all points. So a segment
+// between two other points is not ok either.
 func TestAltMarkClockOfFirstPointSet(t *testing.T) {
 	m := newTestJoiner(t, threePoints(altmark.Step))
 	var got []Result
@@ -238,7 +236,7 @@ func TestAltMarkClockOfFirstPointSet(t *testing.T) {
 		"11 mp1>mp2 flagged: mp1: clock-step", "11 mp2>mp3 flagged: mp1: clock-step", "11 mp1>mp3 flagged: mp1: clock-step")
 }
 
-// Where the first point sent no pulse, later points may agree about a packet that is none.
+// If the first point sent no pulse, later points may agree on a packet that is not a pulse.
 func TestAltMarkNoPulse(t *testing.T) {
 	m := newTestJoiner(t, threePoints(altmark.Muxed))
 	for k := uint64(9); k < 14; k++ {
@@ -256,8 +254,8 @@ func TestAltMarkNoPulse(t *testing.T) {
 	}
 }
 
-// Without slots a packet behind a gap in the traffic may be counted as a pulse of the period before
-// its own: a period beside one with packets out of window is doubtful, not only the next of its colour.
+// Without slots a packet after a gap in the traffic may be counted as a pulse of the previous period. So both
+// neighbours of a period with packets out of window are uncertain, not only the next one of its colour.
 func TestAltMarkGapsWithoutSlots(t *testing.T) {
 	points := twoPoints(altmark.Muxed)
 	for i := range points.Points {
@@ -279,9 +277,9 @@ func TestAltMarkGapsWithoutSlots(t *testing.T) {
 	}
 }
 
-// Pulses are matched by time: the one of period 11 leaves at its end and comes in 12.
+// Pulses are matched by time: the one of period 11 leaves at its end and arrives in 12.
 func TestAltMarkPulses(t *testing.T) {
-	type pulse struct{ sent, received time.Duration } // since the beginning of its period; below 0: none
+	type pulse struct{ sent, received time.Duration } // since the begin of the period; negative for none
 	run := func(pulses ...pulse) (got []Result) {
 		m := newTestJoiner(t, twoPoints(altmark.Pulse))
 		reports := map[uint64][2]*altmark.Period{}
@@ -311,10 +309,10 @@ func TestAltMarkPulses(t *testing.T) {
 		return got[1 : 1+len(pulses)]
 	}
 	wantLines(t, run(pulse{0, 6 * ms}, pulse{995 * ms, 1003 * ms}, pulse{500 * ms, 510 * ms}),
-		"10 mp1>mp3 ok delay 6ms", "11 mp1>mp3 ok", "12 mp1>mp3 ok") // two captures in 12: the time is of the last
+		"10 mp1>mp3 ok delay 6ms", "11 mp1>mp3 ok", "12 mp1>mp3 ok") // two captures in 12: the time is that of the last
 	wantLines(t, run(pulse{0, 6 * ms}, pulse{995 * ms, 1003 * ms}), "10 mp1>mp3 ok delay 6ms",
 		"11 mp1>mp3 ok delay 8ms jitter 2ms")
-	// The capture at 1010 ms is of 11 or of 12: nobody knows.
+	// The capture at 1010 ms may belong to 11 or 12.
 	wantLines(t, run(pulse{0, 6 * ms}, pulse{995 * ms, -1}, pulse{2 * ms, 10 * ms}), "10 mp1>mp3 ok delay 6ms",
 		"11 mp1>mp3 ok", "12 mp1>mp3 ok")
 	// A capture that no pulse explains.
@@ -323,8 +321,8 @@ func TestAltMarkPulses(t *testing.T) {
 			"hold")
 }
 
-// Frames that the host of a switch gave late void the periods that its reports flag, also where one is amended, and
-// what points behind it count of them.
+// Frames that a switch received late void the periods that its reports flag, even after an amendment. They also void
+// the counts of the points behind it.
 func TestAltMarkLateFrames(t *testing.T) {
 	run := func(path Path, late func(i int, k uint64) bool, after ...altmark.Period) (got []Result) {
 		m := newTestJoiner(t, path)
@@ -362,8 +360,8 @@ func TestAltMarkLateFrames(t *testing.T) {
 	}
 }
 
-// Points that got other packets are not compared, on a path and in a graph. What is said of a point holds for those of
-// its own kind only: initiators that put headers around packets match those inside.
+// Points that received different packets are not compared, on a path and in a graph. Points are compared only with
+// those of their own kind, because initiators that encapsulate match inner headers.
 func TestAltMarkUnlike(t *testing.T) {
 	const web, narrow = "IP_PROTOCOL 17", "IP_PROTOCOL 17, L4_SRC_PORT 5001"
 	says := func(name, match, other, otherMatch string) string {
@@ -401,7 +399,8 @@ func TestAltMarkUnlike(t *testing.T) {
 	}
 }
 
-// Where no packet came by the interfaces of a flow group, others may have: but not if none was sent.
+// If no packet arrived through the interfaces of a flow group, packets may have arrived through others, unless none was
+// sent.
 func TestAltMarkInterfaces(t *testing.T) {
 	for sent, want := range map[uint64]string{0: "ok lost 0", 9: "flagged: mp3: interfaces"} {
 		m := newTestJoiner(t, twoPoints(altmark.Step))

@@ -9,16 +9,16 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A pointStage is points beside each other: of each packet that passes the stage one of them counts it, so that
-// their sum is as the report of a single point. A path has stages of one point.
+// A pointStage is a group of parallel points: each packet that passes the stage is counted by one of them, so their sum
+// is like the report of a single point. A path has stages of one point.
 type pointStage []stageMember
 
 type stageMember struct {
 	Point
-	want altmark.Role // 0: any
+	want altmark.Role // required role, or zero for any
 }
 
-// roleAlong is the role that point i of n of a path is to have.
+// roleAlong returns the required role of point i of n on a path.
 func roleAlong(i, n int) altmark.Role {
 	switch i {
 	case 0:
@@ -29,7 +29,7 @@ func roleAlong(i, n int) altmark.Role {
 	return altmark.Transit
 }
 
-// sum is the stage as a single point: with the widest bounds that one of its points has.
+// sum returns the stage as a single point, with the widest bounds of its points.
 func (s pointStage) sum() Point {
 	sum := s[0].Point
 	names := make([]string, len(s))
@@ -52,8 +52,8 @@ func (s pointStage) sum() Point {
 	return sum
 }
 
-// sumOf adds up the reports that the points of a stage made of one period; all of them are there, or it is not. Of
-// pulses it has the time only if there was a single one.
+// sumOf adds up the reports of a stage's points for one period. The sum has a report only if all of them are there, and
+// the time of a pulse only if there was a single one.
 func sumOf(parts []pointReading) pointReading {
 	if len(parts) == 1 {
 		return parts[0]
@@ -88,7 +88,7 @@ func sumOf(parts []pointReading) pointReading {
 	return sum
 }
 
-// arrivals are when the first and the last of some reports arrived; zero where that of one is not known.
+// arrivals returns the first and the last arrival of some reports, or zero times if one is unknown.
 func arrivals(parts []pointReading) (first, last time.Time) {
 	for _, r := range parts {
 		switch {
@@ -107,8 +107,8 @@ func arrivals(parts []pointReading) (first, last time.Time) {
 	return first, last
 }
 
-// elsewhere says which points counted packets that by the graph do not pass them, or may have. Those that came late are
-// in the report of the next period of the colour, as ones out of window.
+// elsewhere returns reasons for the points that counted packets outside the graph, or may have. Late ones are in the
+// report of the next period of the colour, as packets out of window.
 func (m *Joiner) elsewhere(k uint64) (reasons []string) {
 	if m.watched == 0 {
 		return nil
@@ -135,9 +135,9 @@ func (m *Joiner) elsewhere(k uint64) (reasons []string) {
 	return reasons
 }
 
-// otherMatches reports which points of some stages got packets by another match than the others in a period. What one
-// of them counted and another did not would look lost. Initiators that put headers around packets match those inside,
-// and all others the headers: these are compared with each other only.
+// otherMatches returns reasons for the points of some stages that received packets by a different match in a period. A
+// packet that only one of them counts would look lost. Initiators that encapsulate match inner headers, all others
+// outer ones. So each group is compared only within itself.
 func otherMatches(stages []pointStage, parts [][]pointReading) (reasons []string) {
 	type counted struct{ name, match string }
 	first := map[bool]counted{}

@@ -8,17 +8,17 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// Delays are differences of two clocks. Each point says what vouches for its own; only their join
-// can know that both follow the clock of the same kernel.
+// Delays are differences of two clocks. Each point reports the evidence for its own clock. Only their join can detect
+// that both follow the clock of the same kernel.
 
 // clockError returns the clock error A between points i and j.
 func (m *Joiner) clockError(i, j int) time.Duration {
 	return max(m.path.Points[i].Settings.ClockError, m.path.Points[j].Settings.ClockError)
 }
 
-// oneKernel reports whether the clocks of two reports are of one kernel, and within A of each other
-// though it may have been set between the starts of the switches. A chip whose own clock is not
-// synchronised names no kernel.
+// oneKernel reports whether the clocks of two reports follow the same kernel and are within A of each other. The
+// kernel's clock may have been set between the starts of the switches. A chip whose own clock is not synchronised
+// reports no kernel.
 func (m *Joiner) oneKernel(a, b pointReading) bool {
 	least := m.path.Points[0].Settings.ClockError
 	for _, p := range m.path.Points {
@@ -27,7 +27,7 @@ func (m *Joiner) oneKernel(a, b pointReading) bool {
 	return a.Clock.Kernel != "" && a.Clock.Kernel == b.Clock.Kernel && (a.Clock.Ahead-b.Clock.Ahead).Abs() <= least
 }
 
-// flags returns those of a report in words, without those that the other point makes up for.
+// flags returns the flags of a report in words, without those that the other point compensates.
 func (m *Joiner) flags(of, other pointReading) string {
 	if !m.oneKernel(of, other) || of.Flags&altmark.Unsynchronised == 0 {
 		if says := of.Clock.Says; of.Flags&altmark.Unsynchronised != 0 && says != "" {
@@ -38,7 +38,7 @@ func (m *Joiner) flags(of, other pointReading) string {
 	return (of.Flags &^ altmark.Unsynchronised).String()
 }
 
-// declared adds a notice, once per path, that its delays are only as good as the operator's word.
+// declared adds a notice, once per path, that the accuracy of its delays depends on the operator's declaration.
 func (m *Joiner) declared(name string, c altmark.Clock) {
 	notice := fmt.Sprintf("the clock of %s is %s: delays are as good as that", name, altmark.SaysDeclared)
 	if c.Says == altmark.SaysDeclared && !slices.Contains(m.notices, notice) {

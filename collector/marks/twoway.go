@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// TwoWay joins the results of two opposite paths: the delay there and back needs no
-// synchronised clocks, since their difference is in both directions with opposite signs. It may
-// not change by more than the delay's error within a period.
+// TwoWay joins the results of two opposite paths. The round-trip delay needs no synchronised clocks, because their
+// difference has opposite signs in both directions. The difference must not change within a period by more than the
+// delay's error.
 //
-// Its results go from the first switch of the forward path back to itself, and have no loss.
+// Its results go from the first switch of the forward path back to the same switch, and have no loss.
 type TwoWay struct {
 	name          string
 	forward, back Path
-	entries       []twoWayEntry // of the last periods, in the order they came
+	entries       []twoWayEntry // last periods, in order of arrival
 }
 
 type twoWayEntry struct {
@@ -24,8 +24,7 @@ type twoWayEntry struct {
 	emitted *Result
 }
 
-// NewTwoWay returns an error unless each path begins where the other ends, and their names
-// differ.
+// NewTwoWay returns a TwoWay. It returns an error unless each path begins where the other ends, and their names differ.
 func NewTwoWay(forward, back Path) (*TwoWay, error) {
 	if len(forward.Points) < 2 || len(back.Points) < 2 {
 		return nil, fmt.Errorf("paths %s and %s: want two points or more on both", forward.Name, back.Name)
@@ -42,8 +41,8 @@ func (p Path) ends() [2]string {
 	return [2]string{p.Points[0].Switch, p.Points[len(p.Points)-1].Switch}
 }
 
-// Add takes a result of either path. Those of segments are ignored. When both directions of a
-// period are known there is a result, and another when one of them is revised.
+// Add adds a result of either path. Results of segments are ignored. It returns a result once both directions of a
+// period are known, and another one after a revision.
 func (t *TwoWay) Add(r Result) (Result, bool) {
 	way := 0
 	ends := [2]string{r.From, r.To}
@@ -109,16 +108,16 @@ func (t *TwoWay) sum(f, b Result) Result {
 	return r
 }
 
-// bounds returns the bounds of both paths together, free of clock errors.
+// bounds returns the bounds of both paths together, without clock errors.
 func (t *TwoWay) bounds() (low, high time.Duration) {
 	f, b := t.forward.Points[len(t.forward.Points)-1].Settings, t.back.Points[len(t.back.Points)-1].Settings
 	return f.MinDelay + b.MinDelay, f.MaxDelay + b.MaxDelay
 }
 
-// Settings takes the settings of the paths as they hold now; [Joiner.Path] has them.
+// Settings sets the current settings of the paths, as in [Joiner.Path].
 func (t *TwoWay) Settings(forward, back Path) { t.forward, t.back = forward, back }
 
-// window summarises the delays of the periods that are known.
+// window summarises the delays of the known periods.
 func (t *TwoWay) window(r *Result) {
 	var d delayWindow
 	for q := r.Period - min(r.Period, Window-1); q < r.Period; q++ {

@@ -5,16 +5,17 @@ import (
 	"math/bits"
 )
 
-// A Distribution of latencies, in nanoseconds. Count 0 means that nothing is known, and not that latencies were 0.
+// A Distribution is a distribution of latencies in nanoseconds. A Count of 0 means that nothing is known, not that
+// latencies were 0.
 type Distribution struct {
 	Count         int64
 	Sum, Min, Max int64
-	// Buckets are counts by magnitude: Buckets[i] has those of bucket First+i, as Bucket says.
+	// Buckets holds counts by magnitude: Buckets[i] is the count of bucket First+i, as in Bucket.
 	First   uint8
 	Buckets []uint32
 }
 
-// Bucket is which bucket a latency falls into. There are four in each octave; those below 0 are in bucket 0 with 0.
+// Bucket returns the bucket of a latency. There are four in each octave. Negative latencies are in bucket 0.
 func Bucket(ns int64) uint8 {
 	if ns < 4 {
 		return uint8(max(ns, 0))
@@ -23,7 +24,7 @@ func Bucket(ns int64) uint8 {
 	return uint8((octave-1)*4) + uint8(ns>>(octave-2)&3)
 }
 
-// BucketFrom is the least latency of a bucket that is not below 0.
+// BucketFrom returns the least nonnegative latency of a bucket.
 func BucketFrom(bucket uint8) int64 {
 	if bucket < 4 {
 		return int64(bucket)
@@ -31,7 +32,8 @@ func BucketFrom(bucket uint8) int64 {
 	return int64(4+bucket&3) << (bucket/4 - 1)
 }
 
-// Add adds what another has counted; false: the sum or a bucket would be too large, and nothing was added.
+// Add adds the counts of another distribution. It returns false, and adds nothing, if the sum or a bucket would
+// overflow.
 func (d *Distribution) Add(o Distribution) bool {
 	if o.Count == 0 {
 		return true
@@ -63,7 +65,7 @@ func (d *Distribution) Add(o Distribution) bool {
 	return true
 }
 
-// Mean is the mean, rounded towards zero; false: nothing is known.
+// Mean returns the mean, rounded towards zero. It returns false if nothing is known.
 func (d *Distribution) Mean() (int64, bool) {
 	if d.Count == 0 {
 		return 0, false
@@ -71,7 +73,7 @@ func (d *Distribution) Mean() (int64, bool) {
 	return d.Sum / d.Count, true
 }
 
-// Quantile returns between which values the q-quantile is (the value of rank ceil(q*Count)); false: nothing is known.
+// Quantile returns bounds of the q-quantile (the value of rank ceil(q*Count)). It returns false if nothing is known.
 func (d *Distribution) Quantile(q float64) (low, high int64, ok bool) {
 	rank := int64(q * float64(d.Count))
 	if float64(rank) < q*float64(d.Count) || rank == 0 {

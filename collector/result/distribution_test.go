@@ -10,7 +10,7 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// Buckets lie end to end: each begins where the one before ends.
+// Each bucket begins where the previous one ends.
 func TestBuckets(t *testing.T) {
 	for b := range 248 {
 		from := BucketFrom(uint8(b))
@@ -26,7 +26,7 @@ func TestBuckets(t *testing.T) {
 	}
 }
 
-// What does not fit is not added, and said: neither a sum nor a bucket begins anew.
+// A sum or a bucket that would overflow is not added, and Add reports that. Nothing wraps around.
 func TestAddTooMuch(t *testing.T) {
 	const most, day = math.MaxInt64, int64(24 * 3600 * 1e9)
 	for name, tt := range map[string]struct{ a, b Distribution }{
@@ -49,7 +49,7 @@ func TestAddTooMuch(t *testing.T) {
 	}
 }
 
-// A quantile lies within its bounds, also of distributions that were added up.
+// A quantile is within its bounds, also for distributions that were added up.
 func TestQuantiles(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 100}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 1))

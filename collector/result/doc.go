@@ -1,8 +1,8 @@
-// Package result has what the collector says, as rows: what joins give, the store keeps and the page shows.
+// Package result defines the collector's results as rows, which joins produce, stores keep and the page shows.
 //
-// Rows come in batches. A batch is named by the messages that went into it, so that one which is made twice, by a
-// worker that was thought dead or one that was restarted, is kept once.
+// Rows come in batches. A batch is identified by the messages behind it. So a batch that is made twice, by a worker
+// that was presumed dead or was restarted, is stored once.
 //
-// What belongs here: rows, and what must hold of them; what a store is, and the store inside a process. Not: where
-// rows come from, how they are shown.
+// What belongs here: rows and their invariants, the definition of a store, and the in-process store. What does not: the
+// origin and the display of rows.
 package result

@@ -5,24 +5,24 @@ import (
 	"strconv"
 )
 
-// Kind is what a source tells of.
+// Kind is the kind of a source's events.
 type Kind uint8
 
 // The kinds of sources.
 const (
 	Stamps   Kind = 1 + iota // frames with tail-stamps
-	Records                  // copies of records of table recording
-	Drops                    // reports of drops
-	Periods                  // of alternate marking
+	Records                  // copies of table records
+	Drops                    // drop reports
+	Periods                  // periods of alternate marking
 	Sketches                 // answers of sketch tasks
-	Kinds                    // how many numbers there are for kinds
+	Kinds                    // one more than the greatest kind
 )
 
 var kindNames = [...]string{
 	Stamps: "tailstamp", Records: "record", Drops: "drop", Periods: "altmark", Sketches: "sketch",
 }
 
-// String is the kind in lower case, as rows of sources have it.
+// String returns the kind in lower case, as in rows of sources.
 func (k Kind) String() string {
 	if k == 0 || k >= Kinds {
 		return fmt.Sprintf("kind %d", uint8(k))
@@ -30,5 +30,5 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
-// Partition is the name of a partition of a kind, from 0 on, and of its topic in the log: as tailstamp-0.
+// Partition returns the name of a kind's partition, from 0 on, and of its topic in the log, such as tailstamp-0.
 func (k Kind) Partition(i int) string { return k.String() + "-" + strconv.Itoa(i) }

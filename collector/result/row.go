@@ -1,70 +1,70 @@
 package result
 
-// All times are in nanoseconds since 1970 (TAI or UTC as the switches have it), all latencies in nanoseconds.
+// All times are in nanoseconds since 1970 (TAI or UTC, as on the switches). All latencies are in nanoseconds.
 
-// A Window is the time that a row is about: from Start, Length long. Windows lie end to end from 0 on.
+// A Window is the time range of a row: Length from Start on. Windows follow each other without gaps, from 0 on.
 type Window struct {
 	Start  int64
 	Length int64
 }
 
-// Flags say why a row may not be the whole truth. Rows of one window, flow and place add up. Without flags the sum is
-// exact for the messages that were sent: none of the sources was silent or lost a message, and nothing was left out for
-// room.
+// Flags describe why a row may be inexact. Rows of one window, flow and place add up. Without flags the sum is exact
+// for the messages that were sent: no source was silent or lost a message, and no limit was exceeded.
 type Flags uint16
 
 const (
-	// Gap: a source's messages of this time were lost (its numbers have a gap), or it did not hear all of this time, as
-	// where it begins or ends, or was killed.
+	// Gap means that messages of a source for this time were lost (its numbers have a gap). Or the source did not
+	// observe all of this time, for example because it started, ended or was killed.
 	Gap Flags = 1 << iota
-	// Late: the row has what came after its window was closed. Rows of the same window, flow and place add up; those
-	// from before were not the whole.
+	// Late means that the row contains events that arrived after its window was closed. Rows of the same window, flow
+	// and place add up. Earlier ones were incomplete.
 	Late
-	// Silent: the window was closed though a source had not said that it was past it.
+	// Silent means that the window was closed although the watermark of a source had not passed it.
 	Silent
-	// Overflow: there were more flows, paths or packets in the window than there was room for.
+	// Overflow means that flows, paths or packets in the window exceeded a limit.
 	Overflow
-	// Cut: frames were cut, so that stamps or records may be missing.
+	// Cut means that frames were truncated, so stamps or records may be missing.
 	Cut
-	// Unsynchronised: clocks of two switches are compared that nobody vouches for, or a time is by a clock that was
-	// seen to be wrong.
+	// Unsynchronised means that clocks of two switches are compared without evidence of their accuracy, or that a time
+	// is from a clock that proved wrong.
 	Unsynchronised
-	// Missing: a switch that a packet must have come from, or gone to, has no record of it. It was lost on the wire, or
-	// not recorded there, or that record was lost.
+	// Missing means that a switch that a packet must have come from, or gone to, has no record of it. The packet was
+	// lost on the wire or not recorded there, or that record was lost.
 	Missing
-	// Edge: a packet's way reaches to the end of what is joined together, so that there may be more of it.
+	// Edge means that a packet's path reaches the edge of the joined time range, so it may be incomplete.
 	Edge
-	// Twice: frames may be counted more than once, since they were captured more than once: in the same place, or on
-	// their way and farther on it. Of the same place that is known by the order in which they left the last switch.
+	// Twice means that frames may be counted more than once, because they were captured more than once: at the same
+	// place, or at several places on their path. Repeated captures at the same place are detected by the order in which
+	// frames left the last switch.
 	Twice
-	// Searched: records of tail-stamping were found by search, behind or between bytes that belong to none, such as an
-	// undeclared FCS. With a small probability one is no record.
+	// Searched means that tail-stamp records were found by search, behind or between bytes that belong to none, such as
+	// an undeclared FCS. With a small probability one is not a record.
 	Searched
 )
 
-// A Hop is one switch on one way of one flow, in a window, from tail-stamps.
+// A Hop is one switch on one path of a flow in a window, from tail-stamps.
 type Hop struct {
 	Window   Window
 	Flow     string // as collector.Flow prints it
-	Path     string // the switches and ports of the whole way: equal for all hops of it
-	Index    int    // on the way, from 0
+	Path     string // switches and ports of the whole path, equal for all its hops
+	Index    int    // position on the path, from 0
 	Switch   uint32 // id
 	In, Out  uint16 // ports as in the stamps
 	Packets  int64
-	Unknown  int64        // of them, those whose residence is not known (a stamp was not taken or is out of sync)
+	Unknown  int64        // packets with an unknown residence, because a stamp is missing or not synchronised
 	Resident Distribution // departure minus arrival
-	Link     Distribution // arrival minus the departure at the hop before; of hop 0 nothing
+	Link     Distribution // arrival minus departure at the previous hop; empty for hop 0
 	Flags    Flags
 }
 
-// A Drop is how many packets died in one place for one reason, in a window.
+// A Drop is the number of packets dropped at one place for one reason in a window.
 type Drop struct {
 	Window      Window
 	Switch      string
-	Port        string // "" if the packet died before or without one
-	Queue       int    // -1: in none, or it is not told
+	Port        string // "" if the packet was dropped before it had a port, or without one
+	Queue       int    // -1 if in no queue, or unknown
 	Reason      string // SAI's or ours, as `show drops` prints it
-	Rule        string // of an ACL; "" if none decided
+	Rule        string // ACL rule, or "" if none decided
 	Flow        string
 	Packets     int64
 	First, Last int64
@@ -72,60 +72,64 @@ type Drop struct {
 	Flags       Flags
 }
 
-// A Loss is what alternate marking says of one period between two places. Of several of the same flow, places, start
-// and period the last one holds: the others say less.
+// A Loss is a result of alternate marking for one period between two places. Of several with the same flow, places,
+// start and period, the last one holds: earlier ones contain less.
 type Loss struct {
-	Flow     string // or the name of the path or graph
-	Cluster  string // of the graph; "" for a whole path
+	Flow     string // flow, or the name of the path or graph
+	Cluster  string // cluster of the graph, or "" for a whole path
 	From, To string
 	Period   uint64
 	Window   Window // of the period
-	Status   string // ok, or why it is not
-	Known    bool   // Sent, Received and Lost are known
-	Excess   bool   // Lost is not, for more packets came somewhere than were sent; Sent and Received are, as counted
+	Status   string // ok, or the reason why it is not
+	Known    bool   // Sent, Received and Lost are valid
+	// Lost is not valid because more packets arrived somewhere than were sent; Sent and Received are as counted
+	Excess   bool
 	Sent     int64
 	Received int64
 	Lost     int64
 	Delay    Distribution // of single packets
 	Mean     MeanDelay
 	Detail   string // flags of the period in words
-	Flags    Flags  // beside what Status says
+	Flags    Flags  // in addition to Status
 }
 
-// A MeanDelay is the mean delay of all packets of a period (RFC 9341), where switches measure it.
+// A MeanDelay is the mean delay of all packets of a period (RFC 9341), if switches measure it.
 type MeanDelay struct {
 	Known   bool
 	Delay   int64  // rounded to the nearest ns
-	Sum     string // decimal, of up to 128 bits; divided by Received it is the exact mean. "" of a way there and back
-	Unknown string // why it is not known; "" where it is, and where no switch measures it
+	Sum     string // decimal, up to 128 bits; Sum / Received is the exact mean; "" for a round trip
+	Unknown string // reason why it is unknown; "" if it is known or no switch measures it
 }
 
-// A Journey is one packet's way through the network, from where it was first seen.
+// A Journey is one packet's path through the network, from its first sighting.
 type Journey struct {
-	Time      int64 // its first arrival, by that switch's clock
-	Flow      string
-	Key       string // alike for packets that are alike
-	From      string // the host, or where else it came from as far as is known; "": not told
-	Hops      []JourneyHop
-	End       string // forwarded out of the network, dropped: REASON, not seen again; of copies all, "; " between them
-	Ambiguous bool   // packets are alike: it may have come from, or gone on as, more than one; the row has what is certain
-	Candidate int    // 1 if Ambiguous
-	Of        int    // the most that are alike at one place; at least
+	Time int64 // first arrival, by that switch's clock
+	Flow string
+	Key  string // equal for equal packets
+	From string // the host or other known origin; "" if unknown
+	Hops []JourneyHop
+	// forwarded out of the network, dropped: REASON, not seen again; the ends of all copies, separated by "; "
+	End string
+	// several equal packets exist, so it may have come from, or continued as, more than one; the row has the certain
+	// part
+	Ambiguous bool
+	Candidate int // 1 if Ambiguous
+	Of        int // lower bound of the greatest number of equal packets at one place
 	Flags     Flags
 }
 
-// A JourneyHop is a visit of a switch. Parent is the index of the hop that it came from, -1 for the first.
+// A JourneyHop is a visit of a switch. Parent is the index of the previous hop, or -1 for the first.
 type JourneyHop struct {
 	Parent    int
 	Switch    string
 	In, Out   string
-	Arrival   int64 // 0: not known
-	Departure int64 // 0: not known
-	Queue     int   // -1: not known
-	Depth     int64 // bytes; -1: not known
+	Arrival   int64 // zero if unknown
+	Departure int64 // zero if unknown
+	Queue     int   // -1 if unknown
+	Depth     int64 // bytes; -1 if unknown
 	Tables    string
-	Dropped   string // the reason; "" if it went on
-	// Perhaps are the visits of which one is the next, if it is not certain which.
+	Dropped   string // drop reason, or "" if it continued
+	// Perhaps lists the visits of which one is the next, if that is not certain.
 	Perhaps string
 }
 
@@ -136,63 +140,63 @@ type Sketch struct {
 	Task     string
 	Key      string
 	Estimate float64
-	Low      float64 // bound
+	Low      float64 // lower bound
 	High     float64
 	Bounded  bool
 	Truth    float64
-	Known    bool // Truth is known (simulations)
+	Known    bool // Truth is known, as in simulations
 	Flags    string
 }
 
-// A Source is who sends messages, and how that goes, as of the last message that went into a batch. Number and Promise
-// are as of the message before Position.Low.
+// A Source is a sender of messages, with its statistics up to the last message in a batch. Number and Promise are as of
+// the message before Position.Low.
 type Source struct {
 	Name    string
 	Kind    string // tailstamp, record, drop, altmark, sketch
 	Batches int64
 	Events  int64
-	Lost    int64 // batches, by gaps in numbers
-	Twice   int64 // batches that came again, and were dropped
-	Bad     int64 // batches that could not be read
-	Late    int64 // events that came behind the watermark
-	LeftOut int64 // events that could not be joined, as those of switches that nobody knows; -1: not known
-	Latest  int64 // event time; 0 if there was none
-	Told    int64 // up to when it said that all is there, or that something is missing; 0: it has not
-	Silent  bool  // it was left out of the watermark
+	Lost    int64 // batches lost, by gaps in numbers
+	Twice   int64 // repeated batches, which were dropped
+	Bad     int64 // batches that could not be decoded
+	Late    int64 // events that arrived behind the watermark
+	LeftOut int64 // events that could not be joined, such as those of unknown switches; -1 if unknown
+	Latest  int64 // latest event time; 0 if there was none
+	// time up to which it reported that all is there, or that something is missing; 0 if it has not reported
+	Told    int64
+	Silent  bool // it was left out of the watermark
 	Number  uint64
 	Promise int64
 }
 
-// A Position is where a partition stands: what a worker must know to go on as if it had never stopped.
+// A Position is the state of a partition: all that a worker needs to continue as if it had never stopped.
 type Position struct {
-	Last uint64 // the last message that went into a batch; 0: none did
-	// Closed is the watermark: all windows that end by then are closed, and those of the messages up to Last are in
+	Last uint64 // last message in a batch; 0 if there is none
+	// Closed is the watermark. All windows that end by then are closed, and their events in messages up to Last are in
 	// batches.
 	Closed int64
-	// Low is the first message with events of a window that is still open, or Last+1: those before are not needed.
+	// Low is the first message with events of an open window, or Last+1. Earlier messages are not needed.
 	Low     uint64
 	Sources []Source
-	// Gaps are times after Closed from which events may be missing.
+	// Gaps lists times after Closed from which events may be missing.
 	Gaps []Amend
 }
 
-// A Batch is what came of some messages of a partition: of windows that were closed, and events that came late.
+// A Batch is the result of some messages of a partition: closed windows, and events that arrived late.
 type Batch struct {
 	Partition string
-	First     uint64 // of the messages that went in; the last is Position.Last
+	First     uint64 // first message of the batch; the last one is Position.Last
 	Position
 	Hops     []Hop
 	Drops    []Drop
 	Losses   []Loss
 	Journeys []Journey
 	Sketches []Sketch
-	// Amends are flags of windows that are closed, with or without rows: they hold for all that is and is not there.
+	// Amends are flags of closed windows, with or without rows. They hold for all existing and missing rows.
 	Amends []Amend
 }
 
-// An Amend says of windows that are closed that something may be missing: some source had lost a message, or was
-// silent.
+// An Amend reports that something may be missing in closed windows: a source had lost a message or was silent.
 type Amend struct {
-	From, To int64 // of the times that are in doubt, both included
+	From, To int64 // range of uncertain times, inclusive
 	Flags    Flags
 }

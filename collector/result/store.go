@@ -8,25 +8,25 @@ import (
 	"sync"
 )
 
-// A Store keeps batches. All methods may be called by several at once.
+// A Store keeps batches. All methods are safe for concurrent use.
 type Store interface {
-	// Put keeps a batch, and returns once it is safe. The first message of a batch names it within its partition: one
-	// whose first message is in a batch that is kept, or was, is dropped, and kept is false. After an ErrAway the same
-	// batch may be put again, and kept is true also if it was the first try that kept it.
+	// Put stores a batch, and returns once it is durable. The first message of a batch identifies it within its
+	// partition. A batch whose first message is, or was, in a stored batch is dropped, and kept is false. After an
+	// ErrAway the same batch may be put again. Then kept is also true if the first try stored it.
 	Put(ctx context.Context, b *Batch) (kept bool, err error)
-	// Last returns where a partition stands: the position of its last batch, zero if it has none.
+	// Last returns the position of a partition's last batch, or zero if it has none.
 	Last(ctx context.Context, partition string) (Position, error)
-	// Each calls yield with the batches that may have rows in the time asked for, the oldest of each partition first,
-	// until it returns false. The caller must not change them. The error is an *Unread if all was told but what cannot
-	// be read.
+	// Each calls yield with the batches that may have rows in this time range, the oldest of each partition first,
+	// until yield returns false. The caller must not change them. The error is an *Unread if everything but unreadable
+	// files was returned.
 	Each(ctx context.Context, from, to int64, yield func(*Batch) bool) error
 }
 
-// ErrAway is in the error of a call that a store cannot do for now, as when its disk has no room: the same call may
-// work later.
+// ErrAway is wrapped in the error of a call that a store cannot do at present, for example because its disk is full.
+// The same call may succeed later.
 var ErrAway = errors.New("cannot be used for now")
 
-// Unread is the error of Each if some of what is kept cannot be read: all else was told.
+// Unread is the error of Each if some stored files cannot be read. Everything else was returned.
 type Unread struct {
 	Files int
 	First error
@@ -40,7 +40,7 @@ func (u *Unread) Add(err error) {
 	}
 }
 
-// Err is nil if there was none.
+// Err returns u, or nil if u is empty.
 func (u *Unread) Err() error {
 	if u.Files == 0 {
 		return nil
@@ -59,7 +59,7 @@ func (u *Unread) Error() string {
 // Unwrap returns the first error.
 func (u *Unread) Unwrap() error { return u.First }
 
-// Check returns an error if a batch can neither follow one that ends with the message last, nor be made again.
+// Check returns an error if a batch can neither follow one that ends with message last nor be a repetition.
 func (b *Batch) Check(last uint64) error {
 	if b.Partition == "" || b.First == 0 || b.Last < b.First {
 		return fmt.Errorf("batch %q, messages %d to %d: want a partition, and messages from 1 on in order",
@@ -76,13 +76,13 @@ func (b *Batch) Check(last uint64) error {
 	return nil
 }
 
-// Rows is how many rows a batch has.
+// Rows returns the number of rows of a batch.
 func (b *Batch) Rows() int {
 	return len(b.Hops) + len(b.Drops) + len(b.Losses) + len(b.Journeys) + len(b.Sketches) + len(b.Sources) +
 		len(b.Amends)
 }
 
-// Span returns the time that the rows of a batch are about; false if it has none with a time.
+// Span returns the time range of a batch's rows. It returns false if no row has a time.
 func (b *Batch) Span() (from, to int64, ok bool) {
 	add := func(first, last int64) {
 		if !ok || first < from {
@@ -114,20 +114,20 @@ func (b *Batch) Span() (from, to int64, ok bool) {
 	return from, to, ok
 }
 
-// DefaultRows is how many rows a Memory keeps unless it is told.
+// DefaultRows is the default maximum number of rows in a Memory.
 const DefaultRows = 200_000
 
-// Memory is a Store inside a process, of bounded size: the oldest batches go.
+// Memory is a Store inside a process, of bounded size: it drops the oldest batches.
 type Memory struct {
 	mu      sync.Mutex
 	most    int
 	rows    int
-	batches []*Batch // in the order in which they came
+	batches []*Batch // in order of arrival
 	last    map[string]Position
 	forgot  int64
 }
 
-// NewMemory returns an empty store for so many rows (0: DefaultRows).
+// NewMemory returns an empty store for this number of rows. Zero means DefaultRows.
 func NewMemory(rows int) *Memory {
 	return &Memory{most: cmp.Or(rows, DefaultRows), last: map[string]Position{}}
 }
@@ -182,7 +182,7 @@ func (m *Memory) Each(ctx context.Context, from, to int64, yield func(*Batch) bo
 	return nil
 }
 
-// Forgotten is how many rows were dropped for room.
+// Forgotten returns the number of rows that were dropped because of the limit.
 func (m *Memory) Forgotten() int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()

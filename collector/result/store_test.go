@@ -2,7 +2,7 @@ package result
 
 import "testing"
 
-// A batch that is made twice is kept once, and one that leaves messages out is refused.
+// A batch that is made twice is stored once, and one that skips messages is refused.
 func TestPut(t *testing.T) {
 	m := NewMemory(0)
 	put := func(first, last uint64) (bool, error) {
@@ -26,7 +26,7 @@ func TestPut(t *testing.T) {
 	}
 }
 
-// The oldest rows go when there is no more room, and how many is told.
+// The oldest rows are dropped at the limit, and their number is reported.
 func TestForgotten(t *testing.T) {
 	m := NewMemory(3)
 	for i := range uint64(5) {

@@ -13,18 +13,18 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Containerlab says how a topology file of containerlab is read.
+// Containerlab controls how a containerlab topology file is read.
 //
-// A node is a switch or a host, as its label tamtam says. Without one, a node of kind linux is a switch if its image
-// is called tamtam or it has a startup configuration of tamtam, and else a host; one of a kind with bridge in its name,
-// which has no gNMI, is a node of no known kind; all others, as sonic-vs, are switches.
+// The label tamtam of a node is its kind: switch or host. Without the label, a node of kind linux is a switch if its
+// image is called tamtam or it has a startup configuration of tamtam. Otherwise it is a host. A node whose kind
+// contains "bridge" has no gNMI, and its kind is unknown. All others, such as sonic-vs, are switches.
 //
-// Of switches eth1, eth2, eth3 are Ethernet0, Ethernet4, Ethernet8: the ports in their order, Step lanes each. Other
-// names stay.
+// On switches eth1, eth2, eth3 are Ethernet0, Ethernet4, Ethernet8: the ports in order, with Step lanes each. Other
+// names are unchanged.
 type Containerlab struct {
-	Step int                         // 0: 4
-	Port int                         // of the switches' gNMI servers; 0: 8080
-	Env  func(string) (string, bool) // variables; nil: there are none
+	Step int                         // lanes per port; zero means 4
+	Port int                         // port of the switches' gNMI servers; zero means 8080
+	Env  func(string) (string, bool) // variables; nil means that there are none
 }
 
 type clabFile struct {
@@ -51,10 +51,10 @@ type clabNode struct {
 	Binds  []string          `yaml:"binds"`
 	IPv4   string            `yaml:"mgmt-ipv4"`
 
-	starts bool // a startup configuration of tamtam is among the binds
+	starts bool // the binds include a startup configuration of tamtam
 }
 
-// variable finds ${NAME}, ${NAME:=DEFAULT} and ${NAME:-DEFAULT}.
+// variable matches ${NAME}, ${NAME:=DEFAULT} and ${NAME:-DEFAULT}.
 var variable = regexp.MustCompile(`\$\{(\w+)(?::[=-]([^}]*))?\}`)
 
 func (c Containerlab) parse(text []byte) (*Topology, error) {
@@ -110,10 +110,10 @@ func (c Containerlab) parse(text []byte) (*Topology, error) {
 	return t, t.Check()
 }
 
-// labelKind is the label that says what a node is.
+// labelKind is the label with the kind of a node.
 const labelKind = "tamtam"
 
-// read looks for what is of interest among binds, once: those of a kind are of many nodes.
+// read evaluates the binds, once per kind and group, because many nodes share them.
 func (f *clabFile) read() {
 	f.Topology.Defaults.read()
 	for _, all := range []map[string]clabNode{f.Topology.Kinds, f.Topology.Groups, f.Topology.Nodes} {
@@ -131,7 +131,7 @@ func (n *clabNode) read() {
 	})
 }
 
-// complete takes what a node does not say from its group, its kind, and the defaults.
+// complete returns a node with missing fields from its group, its kind, and the defaults.
 func (f *clabFile) complete(n clabNode) clabNode {
 	group := f.Topology.Groups[cmp.Or(n.Group, f.Topology.Defaults.Group)]
 	n.Kind = cmp.Or(n.Kind, group.Kind, f.Topology.Defaults.Kind)
@@ -147,7 +147,7 @@ func (f *clabFile) complete(n clabNode) clabNode {
 	return n
 }
 
-// container is the name of a node's container, by which the machine that runs it knows its address.
+// container returns the name of a node's container, which the machine that runs it can resolve.
 func (f *clabFile) container(node string) string {
 	switch {
 	case f.Prefix == nil:
@@ -179,7 +179,7 @@ func (n clabNode) nodeKind() (Kind, error) {
 	return Switch, nil
 }
 
-// link reads the two ends of a link; out says that one is none of the nodes.
+// link reads the two ends of a link. out reports that one end is not one of the nodes.
 func (c Containerlab) link(ends []yaml.Node, kinds map[string]Kind) (l Link, out bool, err error) {
 	if len(ends) != 2 {
 		return l, false, fmt.Errorf("endpoints: there are %d, want 2", len(ends))
@@ -207,7 +207,7 @@ func (c Containerlab) link(ends []yaml.Node, kinds map[string]Kind) (l Link, out
 	return l, out, nil
 }
 
-// port is the switch's name of an interface.
+// port returns the switch's name of an interface.
 func (c Containerlab) port(name string) (string, error) {
 	number, ok := strings.CutPrefix(name, "eth")
 	if !ok {

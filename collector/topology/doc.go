@@ -1,9 +1,9 @@
-// Package topology is the network as the collector sees it: switches, hosts, and the links between their ports. It is
-// read from a file of its own, from a topology file of containerlab, or from what switches hear by LLDP; the lab makes
-// one of its experiments. Alternate marking's graphs and the way of one packet are built from it.
+// Package topology models the network as the collector knows it: switches, hosts, and the links between their ports. It
+// is read from its own file format, from a containerlab topology file, or from the switches' LLDP neighbours. The lab
+// derives one from its experiments. The graphs of alternate marking and the paths of packets are built from it.
 //
-// What is not certain, as a link that only one end tells of, is not in it but in its notes.
+// Uncertain links, such as those that only one end reports, are not in it, but in its notes.
 //
-// What belongs here: the model, its files, and the join of LLDP's views. Not: connections to switches, which are
-// dial's.
+// What belongs here: the model, its files, and the join of LLDP views. What does not: connections to switches (package
+// dial).
 package topology

@@ -8,51 +8,51 @@ import (
 	"strings"
 )
 
-// A View is what one switch says by LLDP, of itself and of its neighbours.
+// A View is the LLDP information of one switch, about itself and its neighbours.
 type View struct {
-	Name      string // how to call the switch; "": System
+	Name      string // name of the switch; "" means System
 	Target    string
 	ID        uint32 // see [Node]
-	System    string // its system name
-	Chassis   string // its chassis id; "": it is not known
+	System    string // system name
+	Chassis   string // chassis id; "" if unknown
 	Ports     []string
 	Neighbors []Neighbor
 }
 
-// A Neighbor is who is heard at a port.
+// A Neighbor is an LLDP neighbour at a port.
 type Neighbor struct {
-	At                   string // the port of the switch that hears him
+	At                   string // port of the switch that receives its LLDP
 	System, Chassis      string
 	PortID, PortDescribe string
 }
 
-// says is what a view says of a port: which port is at the other end.
+// says is a switch's statement about a port: the port at the other end.
 type says struct {
 	far  End
-	view *View // of the other end; nil: it was not asked
+	view *View // view of the other end; nil if that was not queried
 }
 
-// join is the join of some views.
+// join is the state of joining views.
 type join struct {
 	t       *Topology
 	views   map[string]*View // by name
-	system  map[string]*View // nil: several have it
+	system  map[string]*View // nil if several switches have it
 	chassis map[string]*View
 	ids     map[uint32]int
-	others  map[string]string // nodes that were not asked: chassis ids, or else system names, by name
+	others  map[string]string // chassis ids, or else system names, of nodes that were not queried, by node name
 }
 
 func (j *join) note(format string, args ...any) { j.t.note(format, args...) }
 
-// leaveOut notes why there is no link where there may be one.
+// leaveOut adds a note why a possible link is left out.
 func (j *join) leaveOut(format string, args ...any) {
 	j.t.LeftOut++
 	j.note(format, args...)
 }
 
-// Join makes the topology of the views of several switches. A link is in it if both ends tell of it, or if one does and
-// the other was not asked: then it is a node of unknown kind, and a note says so. All else that a view says is in the
-// notes.
+// Join returns the topology of the views of several switches. It contains a link if both ends report it, or if one does
+// and the other was not queried. In the latter case, the other node is of unknown kind, with a note. All other
+// information in the views becomes notes.
 func Join(views []View) (*Topology, error) {
 	j := &join{&Topology{}, map[string]*View{}, map[string]*View{}, map[string]*View{}, map[uint32]int{},
 		map[string]string{}}
@@ -66,7 +66,7 @@ func Join(views []View) (*Topology, error) {
 		maps.Copy(all, j.ports(name, j.views[name]))
 	}
 	ends := slices.SortedFunc(maps.Keys(all), End.compare)
-	claims := map[End][]End{} // ends of who was not asked
+	claims := map[End][]End{} // ends at nodes that were not queried
 	for _, e := range ends {
 		s := all[e]
 		back, heard := all[s.far]
@@ -96,7 +96,7 @@ func Join(views []View) (*Topology, error) {
 	return j.t, j.t.Check()
 }
 
-// view notes a view by its names.
+// view registers a view by its names.
 func (j *join) view(v *View) error {
 	v.Name = cmp.Or(v.Name, v.System)
 	if v.Name == "" {
@@ -128,7 +128,7 @@ func (j *join) view(v *View) error {
 
 func normal(chassis string) string { return strings.ToLower(chassis) }
 
-// ports are what a switch says of its ports, where it is certain who is meant.
+// ports returns a switch's statements about its ports, if the neighbour can be identified.
 func (j *join) ports(name string, v *View) map[End]says {
 	at := map[string][]Neighbor{}
 	for _, n := range v.Neighbors {
@@ -148,7 +148,7 @@ func (j *join) ports(name string, v *View) map[End]says {
 	return all
 }
 
-// who finds whom a neighbour is.
+// who identifies a neighbour.
 func (j *join) who(e End, n Neighbor) (says, bool) {
 	bySystem, byChassis := j.system[n.System], j.chassis[normal(n.Chassis)]
 	if why := j.contradiction(n, bySystem, byChassis); why != "" {
@@ -170,8 +170,8 @@ func (j *join) who(e End, n Neighbor) (says, bool) {
 	return says{}, false
 }
 
-// contradiction says what is wrong with the names by which a neighbour calls himself, of which those of the switches
-// with the same system name and chassis id are known.
+// contradiction returns the inconsistency in the names of a neighbour, or "" if there is none. bySystem and byChassis
+// are the switches with the same system name and chassis id.
 func (j *join) contradiction(n Neighbor, bySystem, byChassis *View) string {
 	_, knownSystem := j.system[n.System]
 	_, knownChassis := j.chassis[normal(n.Chassis)]
@@ -190,7 +190,7 @@ func (j *join) contradiction(n Neighbor, bySystem, byChassis *View) string {
 	return ""
 }
 
-// stranger is what to call a neighbour that was not asked.
+// stranger returns a name for a neighbour that was not queried.
 func (j *join) stranger(n Neighbor) string {
 	clean := func(s string) string {
 		s = strings.Map(func(r rune) rune {
@@ -212,14 +212,14 @@ func (j *join) stranger(n Neighbor) string {
 		name += "-" + clean(chassis)
 		name = name[:min(len(name), 90)]
 	}
-	for i, first := 2, name; others(name); i++ { // cleaned and cut, names of different nodes may be equal
+	for i, first := 2, name; others(name); i++ { // after cleaning, names of different nodes may be equal
 		name = fmt.Sprintf("%s-%d", first, i)
 	}
 	j.others[name] = who
 	return name
 }
 
-// unasked adds a node that was not asked, and the link to it, if one switch only says that it is there.
+// unasked adds a node that was not queried. It adds the link to it if only one switch reports it.
 func (j *join) unasked(far End, from []End) {
 	if _, there := j.t.Node(far.Node); !there {
 		j.t.Nodes = append(j.t.Nodes, Node{Name: far.Node})

@@ -15,38 +15,38 @@ import (
 	"tamtam/collector/whole"
 )
 
-// Kind is what a node is.
+// Kind is the kind of a node.
 type Kind uint8
 
-// The kinds. An Unknown node is one that LLDP names and nobody has asked.
+// The kinds. An Unknown node is known only by LLDP, and was not queried.
 const (
 	Unknown Kind = iota
 	Switch
 	Host
 )
 
-// String is unknown, switch or host.
+// String returns unknown, switch or host.
 func (k Kind) String() string { return []string{"unknown", "switch", "host"}[min(k, Host)] }
 
-// MarshalText is [Kind.String].
+// MarshalText returns the text of [Kind.String].
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
 // A Node is a switch or a host.
 type Node struct {
 	Name string `json:"name"`
 	Kind Kind   `json:"kind"`
-	// Target is HOST:PORT of a switch's gNMI server, or unix:/PATH; "": it is not known.
+	// Target is HOST:PORT of a switch's gNMI server, or unix:/PATH. It is "" if unknown.
 	Target string `json:"target,omitempty"`
-	ID     uint32 `json:"id,omitempty"` // of a switch, in stamps and records; 0: it is not known
+	ID     uint32 `json:"id,omitempty"` // switch id in stamps and records; zero if unknown
 }
 
-// An End is a port of a node. That of a host may be "".
+// An End is a port of a node. The port of a host may be "".
 type End struct {
 	Node string `json:"node"`
 	Port string `json:"port,omitempty"`
 }
 
-// String is as leaf1:Ethernet0; a host without a port is its name.
+// String returns text such as leaf1:Ethernet0. For a host without a port it is the name.
 func (e End) String() string {
 	if e.Port == "" {
 		return e.Node
@@ -60,27 +60,27 @@ type Link struct {
 	B End `json:"b"`
 }
 
-// String is as leaf1:Ethernet0 - client.
+// String returns text such as leaf1:Ethernet0 - client.
 func (l Link) String() string { return l.A.String() + " - " + l.B.String() }
 
-// A Topology is a network, with its nodes and links in the order of their names.
+// A Topology is a network, with nodes and links sorted by name.
 type Topology struct {
 	Nodes []Node `json:"nodes"`
 	Links []Link `json:"links"`
-	// Notes say what is not certain, and therefore left out.
+	// Notes describe what is uncertain and therefore left out.
 	Notes []string `json:"notes,omitempty"`
-	// LeftOut is how often there may be a link, and is none since its ends do not say the same.
+	// LeftOut is the number of possible links that were left out because their ends disagree.
 	LeftOut int `json:"left-out,omitempty"`
 }
 
-// Bounds of a topology.
+// Limits of a topology.
 const (
 	maxFile  = 4 << 20
 	maxNodes = 1 << 16
 	maxLinks = 1 << 18
 )
 
-// note adds a note, in which what others call things is made harmless for a terminal.
+// note adds a note, and replaces characters that are unsafe for a terminal.
 func (t *Topology) note(format string, args ...any) {
 	t.Notes = append(t.Notes, strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
@@ -90,7 +90,7 @@ func (t *Topology) note(format string, args ...any) {
 	}, fmt.Sprintf(format, args...)))
 }
 
-// Node returns the node of a name.
+// Node returns the node with this name. It returns false if there is none.
 func (t *Topology) Node(name string) (Node, bool) {
 	for _, n := range t.Nodes {
 		if n.Name == name {
@@ -100,7 +100,16 @@ func (t *Topology) Node(name string) (Node, bool) {
 	return Node{}, false
 }
 
-// Far is what is at the other end of each port, both directions.
+// ChangeSwitch calls change with the switch of a name.
+func (t *Topology) ChangeSwitch(name string, change func(*Node) error) error {
+	i := slices.IndexFunc(t.Nodes, func(n Node) bool { return n.Name == name && n.Kind == Switch })
+	if i < 0 {
+		return fmt.Errorf("the topology has no switch %q", name)
+	}
+	return change(&t.Nodes[i])
+}
+
+// Far returns the other end of each port, for both directions.
 func (t *Topology) Far() map[End]End {
 	far := map[End]End{}
 	for _, l := range t.Links {
@@ -109,7 +118,8 @@ func (t *Topology) Far() map[End]End {
 	return far
 }
 
-// Cables are the pairs of switches, and of what may be one, that links join, each once, the smaller name first.
+// Cables returns the pairs of linked switches, including nodes that may be switches, without duplicates. The smaller
+// name is first.
 func (t *Topology) Cables() [][2]string {
 	kind := map[string]Kind{}
 	for _, n := range t.Nodes {
@@ -125,7 +135,7 @@ func (t *Topology) Cables() [][2]string {
 	return slices.Compact(all)
 }
 
-// Check returns an error that names everything that is wrong, and sorts nodes and links.
+// Check returns an error with all faults, and sorts nodes and links.
 func (t *Topology) Check() error {
 	if n, l := len(t.Nodes), len(t.Links); n > maxNodes || l > maxLinks {
 		return fmt.Errorf("%d nodes and %d links: want at most %d and %d", n, l, maxNodes, maxLinks)
@@ -151,7 +161,7 @@ func (t *Topology) Check() error {
 	return errors.Join(errs...)
 }
 
-// checkLinks has the smaller end of each link in front.
+// checkLinks checks the links and puts the smaller end of each first.
 func (t *Topology) checkLinks(kinds map[string]Kind, bad func(string, ...any)) {
 	used := map[End]bool{}
 	for i, l := range t.Links {
@@ -187,7 +197,7 @@ func (t *Topology) checkIDs(bad func(string, ...any)) {
 	}
 }
 
-// compare has Ethernet8 in front of Ethernet12.
+// compare orders ends by node and port, with Ethernet8 before Ethernet12.
 func (e End) compare(o End) int {
 	return cmp.Or(strings.Compare(e.Node, o.Node), cmp.Compare(len(e.Port), len(o.Port)), strings.Compare(e.Port, o.Port))
 }
@@ -214,7 +224,7 @@ func validTarget(s string) bool {
 	return s == "" || err == nil
 }
 
-// A file is a topology as YAML, in the words of the lab's files:
+// A file is a topology as YAML, in the terms of the lab's files:
 //
 //	switches:
 //	- {name: leaf1, target: "10.0.0.1:8080", id: 1}
@@ -225,7 +235,7 @@ func validTarget(s string) bool {
 type file struct {
 	Switches []fileNode `yaml:"switches"`
 	Hosts    []fileNode `yaml:"hosts"`
-	Unknown  []fileNode `yaml:"unknown"` // that LLDP names
+	Unknown  []fileNode `yaml:"unknown"` // nodes known only by LLDP
 	Links    []fileLink `yaml:"links"`
 }
 
@@ -240,11 +250,11 @@ type fileLink struct {
 	B string `yaml:"b"`
 }
 
-// ErrLab is the error of [Parse] for a file of the lab, which the lab reads.
+// ErrLab is the error of [Parse] for a lab file, which only the lab reads.
 var ErrLab = errors.New("a file of the lab, which has an experiment")
 
-// Parse reads a topology file, its own or containerlab's. Of the latter variables are looked up by env, and interfaces
-// eth1, eth2, ... of switches are ports: see [Containerlab].
+// Parse reads a topology file, its own format or containerlab's. For containerlab, variables are looked up by env, and
+// interfaces eth1, eth2, ... of switches become ports: see [Containerlab].
 func Parse(text []byte, c Containerlab) (*Topology, error) {
 	if len(text) > maxFile {
 		return nil, fmt.Errorf("longer than %d MiB, which is the limit", maxFile>>20)
@@ -290,13 +300,13 @@ func Parse(text []byte, c Containerlab) (*Topology, error) {
 	return t, t.Check()
 }
 
-// ParseEnd reads NODE:PORT, or the name of a host.
+// ParseEnd parses NODE:PORT, or the name of a host.
 func ParseEnd(text string) End {
 	node, port, _ := strings.Cut(text, ":")
 	return End{node, port}
 }
 
-// Write writes the topology as a file that [Parse] reads; notes are comments in front of it.
+// Write writes the topology as a file that [Parse] reads, with its notes as comments at the top.
 func (t *Topology) Write(w io.Writer) error {
 	var b bytes.Buffer
 	for _, note := range t.Notes {

@@ -50,7 +50,7 @@ func written(t *testing.T, n *Topology) string {
 	return b.String()
 }
 
-// What is written is read again; links are in the order of ports, and far ends are known from both sides.
+// A written file parses to the same topology. Links are in port order, and far ends are known from both sides.
 func TestFile(t *testing.T) {
 	n, err := Parse([]byte(own), Containerlab{})
 	if err != nil {
@@ -103,8 +103,8 @@ links:
 	}
 }
 
-// What a node does not say it has from its group, else from its kind, else from the defaults; its own startup
-// configuration does not take the place of theirs.
+// A node inherits missing fields from its group, else from its kind, else from the defaults. Its own startup
+// configuration does not replace theirs.
 func TestContainerlabInherits(t *testing.T) {
 	const file = `topology:
   defaults: {kind: linux, image: x, labels: {other: y}}
@@ -132,7 +132,7 @@ func TestContainerlabInherits(t *testing.T) {
 	}
 }
 
-// Whatever is wrong in a file is named.
+// Each fault in a file is named.
 func TestRefused(t *testing.T) {
 	for _, c := range []struct{ text, old, new, want string }{
 		{own, own, "", "the file is empty"},
@@ -179,7 +179,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// viewsOf are what the switches of a topology hear.
+// viewsOf returns the LLDP views of a topology's switches.
 func viewsOf(n *Topology) []View {
 	var views []View
 	for i, node := range n.Nodes {
@@ -217,9 +217,9 @@ func randomNetwork(rnd *rand.Rand) *Topology {
 	return n
 }
 
-// Of random networks that switches see as a whole the topology is what LLDP's views make. What one of them does not
-// hear, hears wrongly, or did not say because nobody asked, takes its own links with it and no others, with a note; and
-// there is never a link that the network does not have.
+// The join of complete views of a random network is its topology. If a switch does not receive a neighbour, receives a
+// wrong one, or was not queried, only its own links are missing, with a note. There is never a link that the network
+// does not have.
 func TestJoinRandom(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 300, Short: 100}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 9))
@@ -238,7 +238,7 @@ func TestJoinRandom(t *testing.T) {
 		k := rnd.IntN(len(v.Neighbors))
 		bad := map[End]bool{{v.System, v.Neighbors[k].At}: true, {v.Neighbors[k].System, v.Neighbors[k].PortID}: true}
 		switch rnd.IntN(5) {
-		case 0: // deaf there
+		case 0: // no LLDP received there
 			v.Neighbors = slices.Delete(v.Neighbors, k, k+1)
 		case 1: // another port
 			v.Neighbors[k].PortID = "Ethernet999"
@@ -246,7 +246,7 @@ func TestJoinRandom(t *testing.T) {
 			v.Neighbors[k].System = "who"
 		case 3: // two at a port
 			v.Neighbors = append(v.Neighbors, Neighbor{At: v.Neighbors[k].At, System: "hub", Chassis: "x", PortID: "1"})
-		case 4: // hears itself
+		case 4: // receives itself
 			v.Neighbors[k].System, v.Neighbors[k].Chassis, v.Neighbors[k].PortID = v.System, v.Chassis, v.Neighbors[k].At
 		}
 		got, err = Join(views)
@@ -265,7 +265,7 @@ func TestJoinRandom(t *testing.T) {
 	})
 }
 
-// Who was not asked is of unknown kind; names that fit several switches tell nobody apart.
+// A node that was not queried is of unknown kind. Names that fit several switches identify none.
 func TestJoinOthers(t *testing.T) {
 	hears := func(name string, n ...Neighbor) View {
 		return View{System: name, Chassis: "c-" + name, Ports: []string{"p1", "p2"}, Neighbors: n, ID: 5}
@@ -300,8 +300,8 @@ func TestJoinOthers(t *testing.T) {
 	}
 }
 
-// Who was not asked is never taken for somebody who was, nor for another who was not, though the names that can be made
-// of what they say are equal.
+// A node that was not queried is never mistaken for a queried one, or for another one that was not. This holds even if
+// the names made from their LLDP data are equal.
 func TestJoinStrangers(t *testing.T) {
 	n, err := Join([]View{
 		{Name: "a", System: "sys", Chassis: "c-a"}, {System: "a-b", Chassis: "c-ab", Ports: []string{"p1"}},
@@ -317,7 +317,7 @@ func TestJoinStrangers(t *testing.T) {
 	}
 }
 
-// Whatever switches say, the join says something that can be written and read.
+// For any views the join returns a topology that can be written and read.
 func FuzzJoin(f *testing.F) {
 	f.Add("a|c-a|p1 p2|p1,b,c-b,p1,;b|c-b|p1|p1,a,c-a,p1,p9")
 	f.Fuzz(func(t *testing.T, text string) {

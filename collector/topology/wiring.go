@@ -7,8 +7,8 @@ import (
 	"tamtam/collector/journey"
 )
 
-// Wiring is what the ways of packets are joined by: the switches by their switch ids, and the wires. An error names the
-// switches whose id is not known.
+// Wiring returns the input for joining journeys: the names of switches by switch id, and the wires. An error names the
+// switches with an unknown id.
 func (t *Topology) Wiring() (map[uint32]string, journey.Wiring, error) {
 	w := journey.Wiring{Ports: map[journey.Port]journey.Port{}, Hosts: map[journey.Port]string{}}
 	switches, kinds, without := map[uint32]string{}, map[string]Kind{}, []string(nil)

@@ -1,5 +1,5 @@
-// Package whole finds numbers in YAML that are not whole and should be: go.yaml.in/yaml takes 1.5 for 1 where a field
-// is an integer, and says nothing.
+// Package whole finds numbers in YAML that should be integers but are not. go.yaml.in/yaml silently truncates 1.5 to 1
+// if a field is an integer.
 package whole
 
 import (
@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Check refuses a first document in which a field of one of these names, wherever it is, has a number that is not
-// whole. What is no YAML is left to whoever decodes it.
+// Check returns an error if, anywhere in the first document, a field with one of these names has a number that is not
+// an integer. Invalid YAML is not an error here, because the decoder reports it.
 func Check(text []byte, fields ...string) error {
 	var root yaml.Node
 	if yaml.Unmarshal(text, &root) != nil {
@@ -34,7 +34,7 @@ func check(n *yaml.Node, fields []string) error {
 	return nil
 }
 
-// meant is what stands where an alias does.
+// meant returns the target of an alias, or n itself.
 func meant(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode {
 		return n.Alias

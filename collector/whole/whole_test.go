@@ -2,7 +2,7 @@ package whole
 
 import "testing"
 
-// A number that is not whole is named with its line and field; others, and what is no YAML, are not looked at.
+// A number that should be an integer is reported with its line and field. Other values and invalid YAML are ignored.
 func TestCheck(t *testing.T) {
 	for text, want := range map[string]string{
 		"seeds: {first: 1, count: 20}":                   "",

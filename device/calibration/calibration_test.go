@@ -133,7 +133,7 @@ type tally struct {
 func TestFlyMonCalibration(t *testing.T) {
 	racetest.Stepped(t)
 	t.Parallel()
-	tallies, fixed := talliesOf(measures()), randtest.Cases{Seed: 1, Count: 6}
+	tallies, fixed := talliesOf(measures()), randtest.Cases{Seed: 1, Count: 4}
 	ran := randtest.Run(t, fixed, func(t *testing.T, seed uint64) { newCalibration(t, seed, measures()).run(tallies) })
 	judge(t, tallies, ran.Whole(fixed))
 }

@@ -96,7 +96,7 @@ type chaos struct {
 	procs  map[string]*exec.Cmd // nil: killed
 	frozen map[string]bool
 	ways   map[string]*swsstest.Proxy // of each to Redis
-	failed bool                       // SAI calls may have failed since the configuration was mended
+	failed time.Time                  // end of the last fault that makes SAI calls fail; zero if orchagent began after it
 }
 
 var mortals = []string{"syncd", "orchagent", "tammgrd"}
@@ -228,7 +228,7 @@ func (c *chaos) injects(ctx context.Context) string {
 	at := ""
 	switch f.Kind {
 	case fault.SAIFail:
-		c.failed = true
+		c.failed = time.Now().Add(f.For)
 		f.Count, f.Every = c.IntN(20), 1+c.IntN(3)
 		f.Op = []sai.Op{0, sai.OpCreate, sai.OpRemove, sai.OpSet}[c.IntN(4)]
 		f.Status = []sai.Status{
@@ -288,7 +288,7 @@ func (c *chaos) mend() {
 	clear(c.frozen)
 	c.join()
 	c.reload()
-	if !c.failed {
+	if c.failed.IsZero() {
 		return
 	}
 	// What a fault has made fail stays so until it is written anew, or orchagent begins anew.
@@ -296,11 +296,11 @@ func (c *chaos) mend() {
 		ctx, cancel := context.WithTimeout(c.Context(), time.Second)
 		defer cancel()
 		all, _, err := fault.Told(ctx, c.redis)
-		return err == nil && len(all) == 0
+		return err == nil && len(all) == 0 && time.Now().After(c.failed) // its row may be lost with the database
 	})
 	c.kill("orchagent")
 	c.launch("orchagent")
-	c.failed = false
+	c.failed = time.Time{}
 }
 
 // Daemons are killed and stopped, Redis is killed, emptied, full and slow, connections are cut, the network is parted,

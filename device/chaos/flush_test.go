@@ -8,6 +8,7 @@ import (
 
 	"tamtam/device/daemons"
 	"tamtam/device/devicetest"
+	"tamtam/internal/racetest"
 	"tamtam/swss"
 )
 
@@ -15,6 +16,7 @@ import (
 // STATE_DB, nothing for a warm restart, and nothing below daemons that work. The switch that starts then has a fresh
 // chip, and is what its configuration makes.
 func TestFlush(t *testing.T) {
+	racetest.Live(t)
 	t.Parallel()
 	p := startPlant(t)
 	config := devicetest.TwoPorts()

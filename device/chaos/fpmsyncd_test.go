@@ -11,6 +11,7 @@ import (
 
 	"tamtam/device/daemons"
 	"tamtam/device/devicetest"
+	"tamtam/internal/racetest"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 )
@@ -86,6 +87,7 @@ func (p *plant) saysOf(name, part string) {
 // Routes that zebra tells get to the chip and leave it; fpmsyncd is ready while one is connected and all was
 // understood, and one at a time is. Told to end, it is not missed.
 func TestFPMSyncd(t *testing.T) {
+	racetest.Live(t)
 	p := startPlant(t)
 	p.load(devicetest.TwoPorts())
 	z, stop := startFPMSyncd(p)
@@ -151,6 +153,7 @@ func TestFPMSyncd(t *testing.T) {
 
 // What zebra says is not lost with the database: it connects again and tells all.
 func TestFPMSyncdBeginsAnew(t *testing.T) {
+	racetest.Live(t)
 	p := bareplant(t)
 	z, stop := startFPMSyncd(p)
 	defer stop()

@@ -13,6 +13,7 @@ import (
 	"tamtam/host/cpuport"
 	"tamtam/host/hostifd"
 	"tamtam/host/netdev"
+	"tamtam/internal/racetest"
 	"tamtam/saisim/profile"
 	"tamtam/swss"
 	"tamtam/swss/schema"
@@ -54,6 +55,7 @@ func (noKernel) Neighbors(ctx context.Context, _ func(hostifd.Neighbor)) error {
 // Host interfaces and the stack of the switch itself never work at once: who comes second says who has the CPU port,
 // and gets it when that has gone. What cannot be made in Linux is told too.
 func TestHostIfdSharesNoCPUPort(t *testing.T) {
+	racetest.Live(t)
 	p := bareplant(t)
 	hub, path := cpuport.New(), filepath.Join(t.TempDir(), "cpu.sock")
 	ctx, cancel := context.WithCancel(context.Background())

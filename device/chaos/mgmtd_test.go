@@ -15,6 +15,7 @@ import (
 	"tamtam/device"
 	"tamtam/device/daemons"
 	"tamtam/device/devicetest"
+	"tamtam/internal/racetest"
 	"tamtam/mgmt"
 	"tamtam/swss"
 	"tamtam/swss/schema"
@@ -116,6 +117,7 @@ func (p *plant) sampler(rate string) {
 // Whatever happens to the databases, mgmtd says what is wrong, raises an alarm where the alarm can be written, and is
 // ready again by itself; what it serves then is what the databases say.
 func TestMgmtdLosesDatabases(t *testing.T) {
+	racetest.Live(t)
 	t.Parallel()
 	for _, tt := range []struct {
 		name string

@@ -15,6 +15,7 @@ import (
 
 	"tamtam/device/devicetest"
 	"tamtam/device/switchpage"
+	"tamtam/internal/racetest"
 	"tamtam/mgmt"
 	"tamtam/mgmt/access"
 	"tamtam/mgmt/web/webtest"
@@ -91,6 +92,7 @@ func (p *plant) shows(s http.Handler, at string, words ...string) {
 // The page of a live switch shows what that switch knows, each page of it well-formed, to those of its users who may
 // see that; and says what it does not know.
 func TestSwitchPage(t *testing.T) {
+	racetest.Live(t)
 	t.Parallel()
 	var ahead atomic.Int64 // of the clock, by which what was read grows old
 	p, s, dir := pagePlant(t, func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) })
@@ -234,6 +236,7 @@ func pageByTLS(t *testing.T, s *switchpage.Server, caFile string) {
 
 // Where nobody logs in, the page answers only to names of this machine, and to addresses.
 func TestSwitchPageAlone(t *testing.T) {
+	racetest.Live(t)
 	t.Parallel()
 	p := bareplant(t)
 	engine, err := mgmt.NewServer(mgmt.Config{Redis: p.redis})

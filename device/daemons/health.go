@@ -1,12 +1,14 @@
 package daemons
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -337,6 +339,29 @@ func stateOf(ctx context.Context, r *swss.Redis, q Question) (DaemonState, error
 		return state, fmt.Errorf("%s is not ready since %s: %s", name, state.Since.Format(time.TimeOnly), state.Reason)
 	}
 	return state, nil
+}
+
+// HealthOf asks some of the daemons, all at once. It is "ok" if all answers are; of several, those that say more are
+// named.
+func HealthOf(ctx context.Context, q Question, names []string) (string, error) {
+	states, errs := make([]string, len(names)), make([]error, len(names))
+	var asked sync.WaitGroup
+	for i, name := range names {
+		q := q
+		q.Name = name
+		asked.Go(func() { states[i], errs[i] = Health(ctx, q) })
+	}
+	asked.Wait()
+	if err := errors.Join(errs...); err != nil || len(names) == 1 {
+		return states[0], err
+	}
+	var more []string
+	for i, state := range states {
+		if state != "ok" {
+			more = append(more, names[i]+": "+state)
+		}
+	}
+	return cmp.Or(strings.Join(more, "; "), "ok"), nil
 }
 
 // Running returns the daemons that a switch has, and those of [Beside] that work, or have ended without being told to.

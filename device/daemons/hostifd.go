@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"sync"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"tamtam/host/lldpd"
 	"tamtam/host/reports"
 	"tamtam/orch"
+	"tamtam/orch/forward"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 )
@@ -70,6 +72,12 @@ func hostifdLife(
 		}}),
 		reports: reports.New(reports.Config{Daemon: d, Redis: r, Send: out.send}),
 	}
+	counts := forward.NewOwnRows(d, r.DB(swss.CountersDB), schema.CountersHost)
+	d.Every(func() time.Duration { return countPeriod }, func(ctx context.Context, _ time.Time) error {
+		row, refused := life.lldp.Counts()
+		row["drop-cpu-port"] = strconv.FormatUint(refused, 10)
+		return counts.Write(ctx, map[string]swss.FieldValues{"hostifd": row})
+	})
 	c.health.setLacks(func(context.Context) string { return cmp.Or(line.lacks(), s.Lacks()) })
 	c.health.lives(func(ctx context.Context) error { return d.Do(ctx, func() {}) }, d.Hears, d.Watch())
 	g, ctx := errgroup.WithContext(ctx)

@@ -78,7 +78,9 @@ func (n *names) fromDatabases(ctx context.Context, r *swss.Redis) error {
 			real[vid] = id
 		}
 	}
-	for _, table := range []string{schema.CountersLAGNameMap, schema.CountersACLRuleMap, schema.CountersPolicerNameMap} {
+	for _, table := range []string{
+		schema.CountersLAGNameMap, schema.CountersACLRuleMap, schema.CountersPolicerNameMap, schema.CountersACLTableMap,
+	} {
 		rows, err := r.DB(swss.CountersDB).Client().HGetAll(ctx, table).Result()
 		if err != nil {
 			return fmt.Errorf("names: %w", err)
@@ -86,16 +88,10 @@ func (n *names) fromDatabases(ctx context.Context, r *swss.Redis) error {
 		for name, vid := range rows {
 			if id, ok := real[vid]; ok {
 				n.of[id] = strings.Replace(name, ":", "|", 1)
+				if table == schema.CountersACLTableMap {
+					n.of[id], _, _ = strings.Cut(name, ":")
+				}
 			}
-		}
-	}
-	acls, err := r.DB(swss.CountersDB).Client().HGetAll(ctx, schema.CountersACLTableMap).Result()
-	if err != nil {
-		return fmt.Errorf("names: %w", err)
-	}
-	for name, vid := range acls {
-		if id, ok := real[vid]; ok {
-			n.of[id], _, _ = strings.Cut(name, ":")
 		}
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 
 // network is the switch with those who say by LLDP that they are at its ports.
 func (t *tables) network(s *web.Switch) web.Network {
-	return neighbours(s, t.dump(swss.ApplDB, schema.AppLLDPEntry))
+	return neighbours(s, t.Dump(swss.ApplDB, schema.AppLLDPEntry))
 }
 
 // neighbours is the switch with those who are heard at its ports.

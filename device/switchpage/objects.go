@@ -1,7 +1,6 @@
 package switchpage
 
 import (
-	"context"
 	"strings"
 
 	"tamtam/mgmt/web"
@@ -11,17 +10,10 @@ import (
 
 // Objects returns the configured objects of a switch with what became of them, from STATE_DB: those with a status, and
 // then rows and tables of which parts are not applied.
-func Objects(ctx context.Context, r *swss.Redis) (list []web.Object, err error) {
-	parts, err := swss.NewTable(r.DB(swss.StateDB), schema.StateUnapplied).Dump(ctx)
-	if err != nil {
-		return nil, err
-	}
+func Objects(r *swss.Reading) (list []web.Object) {
+	parts := r.Dump(swss.StateDB, schema.StateUnapplied)
 	for _, t := range schema.StatusTables() {
-		rows, err := swss.NewTable(r.DB(swss.StateDB), t.State).Dump(ctx)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, objectsOf(t, rows)...)
+		list = append(list, objectsOf(t, r.Dump(swss.StateDB, t.State))...)
 	}
 	for i := range list {
 		o := &list[i]
@@ -33,7 +25,7 @@ func Objects(ctx context.Context, r *swss.Redis) (list []web.Object, err error) 
 	for _, name := range sortedKeys(parts) {
 		list = append(list, web.Object{Name: name, Standing: web.NotApplied, Unapplied: schema.UnappliedTexts(parts[name])})
 	}
-	return list, nil
+	return list
 }
 
 // objectsOf are those of one table.

@@ -29,7 +29,8 @@ func TestUnappliedObjects(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	list, err := Objects(t.Context(), r)
+	reading := r.Reading(t.Context())
+	list, err := Objects(reading), reading.Err()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,25 +12,18 @@ import (
 	"tamtam/swss/schema"
 )
 
-// statistics are counters of ports, by what the page calls them.
-var statistics = map[string]string{
-	"in bytes": "SAI_PORT_STAT_IF_IN_OCTETS", "out bytes": "SAI_PORT_STAT_IF_OUT_OCTETS",
-	"in discards": "SAI_PORT_STAT_IF_IN_DISCARDS", "out discards": "SAI_PORT_STAT_IF_OUT_DISCARDS",
-	"in errors": "SAI_PORT_STAT_IF_IN_ERRORS", "out errors": "SAI_PORT_STAT_IF_OUT_ERRORS",
-}
-
 // ports are those of the switch, with what was counted at them, and those that are configured and were refused: of
 // these nothing is known but what is wanted.
 func (t *tables) ports() (list []web.Port) {
-	rows, names := t.dump(swss.ConfigDB, schema.CfgPort), t.hash(swss.CountersDB, schema.CountersPortNameMap)
-	if t.err != nil {
+	rows, names := t.Dump(swss.ConfigDB, schema.CfgPort), t.Row(swss.CountersDB, schema.CountersPortNameMap, "")
+	if t.Err() != nil {
 		return nil
 	}
 	for _, row := range rows {
 		delete(row, "speed") // it is none of a port that is not there
 		delete(row, schema.FieldOperStatus)
 	}
-	maps.Copy(rows, t.dump(swss.ApplDB, schema.AppPort))
+	maps.Copy(rows, t.Dump(swss.ApplDB, schema.AppPort))
 	var keys []string
 	for _, name := range sortedKeys(rows) {
 		if !strings.HasPrefix(name, "Ethernet") { // SONiC's marks that all are there
@@ -41,33 +34,21 @@ func (t *tables) ports() (list []web.Port) {
 			p.Mbps = mbps
 		}
 		list = append(list, p)
-		keys = append(keys, schema.CountersTable+":"+names[name])
+		keys = append(keys, names[name])
 	}
-	if t.err != nil || len(list) == 0 {
-		return list
-	}
-	t.err = t.redis.DB(swss.CountersDB).ReadRows(t.ctx, keys, func(i int, row swss.FieldValues, _ int64) {
+	for i, row := range t.Rows(swss.CountersDB, schema.CountersTable, keys) {
 		list[i].Counters = counters(row)
-	})
+	}
 	return list
 }
 
-// counters are those of a row. What is not there is not known.
+// counters returns those of a row by their columns, such as "in bytes", and packets as "in". It leaves out unknown
+// ones.
 func counters(row swss.FieldValues) map[string]uint64 {
 	c := map[string]uint64{}
-	for name, stat := range statistics {
-		if n, err := strconv.ParseUint(row[stat], 10, 64); err == nil {
-			c[name] = n
-		}
-	}
-	for name, way := range map[string]string{"in": "IN", "out": "OUT"} {
-		sum, whole := uint64(0), true
-		for _, kind := range []string{"UCAST", "MULTICAST", "BROADCAST"} {
-			n, err := strconv.ParseUint(row["SAI_PORT_STAT_IF_"+way+"_"+kind+"_PKTS"], 10, 64)
-			sum, whole = sum+n, whole && err == nil
-		}
-		if whole {
-			c[name] = sum
+	for _, s := range schema.PortStatistics() {
+		if n, known := s.Count(row); known && s.Cast == "" {
+			c[strings.TrimSuffix(s.Direction+" "+s.Name, " packets")] = n
 		}
 	}
 	return c
@@ -133,7 +114,7 @@ func (t *tables) sample(now time.Time) (s sample) {
 
 // polled is how often the counters of ports are; or why they are not, or that is not known.
 func (t *tables) polled() (every time.Duration, why string) {
-	return polledBy(t.dump(swss.ConfigDB, schema.CfgFlexCounter))
+	return polledBy(t.Dump(swss.ConfigDB, schema.CfgFlexCounter))
 }
 
 func polledBy(rows map[string]swss.FieldValues) (every time.Duration, why string) {

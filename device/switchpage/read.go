@@ -55,17 +55,17 @@ func (r *reader) read(ctx context.Context) (*reading, error) {
 		return r.last, nil
 	}
 	x := &reading{at: now}
-	t := &tables{ctx: ctx, redis: r.redis}
+	t := &tables{r.redis.Reading(ctx)}
 	counted := t.sample(now)
 	x.one = t.one(now)
 	x.sketches = t.sketches(&x.one)
 	r.loads.add(counted, x.one.Ports)
 	x.network = t.network(&x.one)
-	if t.err != nil {
+	if err := t.Err(); err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, &web.Unready{Why: "the databases cannot be read: " + swss.Why(t.err)}
+		return nil, &web.Unready{Why: "the databases cannot be read: " + swss.Why(err)}
 	}
 	r.last = x
 	return x, nil
@@ -103,35 +103,14 @@ func (r *reader) Each(ctx context.Context, _, _ int64, yield func(*result.Batch)
 	return nil
 }
 
-// tables reads tables of databases, until one cannot be read.
-type tables struct {
-	ctx   context.Context
-	redis *swss.Redis
-	err   error
-}
-
-func (t *tables) dump(db swss.DBName, table string) (rows map[string]swss.FieldValues) {
-	if t.err == nil {
-		rows, t.err = swss.NewTable(t.redis.DB(db), table).Dump(t.ctx)
-	}
-	return rows
-}
-
-// hash is a table that is one row.
-func (t *tables) hash(db swss.DBName, table string) (row map[string]string) {
-	if t.err == nil {
-		row, t.err = t.redis.DB(db).Client().HGetAll(t.ctx, table).Result()
-	}
-	return row
-}
+// tables reads what the page has of the databases.
+type tables struct{ *swss.Reading }
 
 // one reads what the page has of the switch, but for the book of its drops and the load of its ports.
 func (t *tables) one(now time.Time) web.Switch {
-	s := web.Switch{Read: now, Name: cmp.Or(t.dump(swss.ConfigDB, schema.CfgDeviceMetadata)["localhost"]["hostname"],
+	s := web.Switch{Read: now, Name: cmp.Or(t.Dump(swss.ConfigDB, schema.CfgDeviceMetadata)["localhost"]["hostname"],
 		"switch")}
-	if t.err == nil {
-		s.Objects, t.err = Objects(t.ctx, t.redis)
-	}
+	s.Objects = Objects(t.Reading)
 	s.Ports = t.ports()
 	s.Marking = t.marking()
 	s.Stamping, s.Stamped = t.stamping(), stampedColumns()
@@ -142,12 +121,12 @@ func (t *tables) one(now time.Time) web.Switch {
 // troubles are the alarms of the switch, daemons that are silent, for as long as that is no alarm yet, and counters
 // that stand still.
 func (t *tables) troubles() (list []string) {
-	alarms := t.dump(swss.StateDB, schema.StateAlarm)
+	alarms := t.Dump(swss.StateDB, schema.StateAlarm)
 	for _, id := range sortedKeys(alarms) {
 		list = append(list, "alarm "+id+": "+cmp.Or(alarms[id][schema.AlarmText], "it gives no reason"))
 	}
 	for _, daemon := range []string{"tammgrd", "orchagent", "syncd"} {
-		if _, _, heard := t.heard(daemon); heard || alarms[daemon+"-silent"] != nil || t.err != nil {
+		if _, _, heard := t.heard(daemon); heard || alarms[daemon+"-silent"] != nil || t.Err() != nil {
 			continue
 		}
 		list = append(list, fmt.Sprintf("%s has not been heard of for %v: what it tells may be older", daemon,
@@ -161,12 +140,9 @@ func (t *tables) troubles() (list []string) {
 
 // heard is what a daemon says of itself, and how long ago; false: it says nothing any more.
 func (t *tables) heard(daemon string) (row swss.FieldValues, silent time.Duration, ok bool) {
-	var left time.Duration
-	if t.err == nil {
-		row, left, t.err = swss.NewTable(t.redis.DB(swss.StateDB), schema.StateHealth).GetFor(t.ctx, daemon)
-	}
+	row, left := t.RowFor(swss.StateDB, schema.StateHealth, daemon)
 	// A row that has longer to live is from before the clock of Redis' host was set back.
-	ok = t.err == nil && len(row) > 0 && left <= schema.HealthLife
+	ok = t.Err() == nil && len(row) > 0 && left <= schema.HealthLife
 	return row, schema.HealthLife - max(left, 0), ok
 }
 

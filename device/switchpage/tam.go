@@ -17,14 +17,9 @@ import (
 
 // marking are the sessions of alternate marking.
 func (t *tables) marking() (list []web.MarkingSession) {
-	flows, counters := t.dump(swss.ApplDB, schema.AppTAMAltMark), t.dump(swss.CountersDB, schema.CountersAltMark)
-	past := t.dump(swss.CountersDB, schema.CountersAltMarkPast)
-	names := maps.Clone(flows)
-	if names == nil {
-		names = map[string]swss.FieldValues{}
-	}
-	maps.Copy(names, counters)
-	for _, name := range sortedKeys(names) {
+	flows, counters := t.Dump(swss.ApplDB, schema.AppTAMAltMark), t.Dump(swss.CountersDB, schema.CountersAltMark)
+	past := t.Dump(swss.CountersDB, schema.CountersAltMarkPast)
+	for _, name := range namesIn(flows, counters) {
 		s := web.MarkingSession{Name: name}
 		if row, ok := flows[name]; ok {
 			if f, err := schema.ParseAltMarkFlow(name, row); err != nil {
@@ -45,6 +40,13 @@ func (t *tables) marking() (list []web.MarkingSession) {
 		list = append(list, s)
 	}
 	return list
+}
+
+// namesIn returns the names of the rows of two tables.
+func namesIn(a, b map[string]swss.FieldValues) []string {
+	all := maps.Collect(maps.All(a))
+	maps.Copy(all, b)
+	return sortedKeys(all)
 }
 
 // periods are the last ones of a session, the latest first.
@@ -82,13 +84,8 @@ func periodOf(p altmark.Period) web.MarkingPeriod {
 
 // stamping are the sessions of tail-stamping.
 func (t *tables) stamping() (list []web.StampingSession) {
-	flows, rows := t.dump(swss.ApplDB, schema.AppTAMTailStamp), t.dump(swss.CountersDB, schema.CountersTailStamp)
-	names := maps.Clone(flows)
-	if names == nil {
-		names = map[string]swss.FieldValues{}
-	}
-	maps.Copy(names, rows)
-	for _, name := range sortedKeys(names) {
+	flows, rows := t.Dump(swss.ApplDB, schema.AppTAMTailStamp), t.Dump(swss.CountersDB, schema.CountersTailStamp)
+	for _, name := range namesIn(flows, rows) {
 		s := web.StampingSession{Name: name}
 		row, ok := rows[name]
 		if !ok {
@@ -126,11 +123,14 @@ func stampedColumns() (list []string) {
 // sketches are the answers of FlyMon's tasks, of their last epoch each. What is missing in them is told as a trouble of
 // the switch.
 func (t *tables) sketches(s *web.Switch) (list []result.Sketch) {
-	results := t.dump(swss.CountersDB, schema.CountersFlyMonResult)
-	flows := t.dump(swss.CountersDB, schema.CountersFlyMonFlows)
-	changes := t.dump(swss.CountersDB, schema.CountersFlyMonChange)
+	results := t.Dump(swss.CountersDB, schema.CountersFlyMonResult)
+	flows := t.Dump(swss.CountersDB, schema.CountersFlyMonFlows)
+	changes := t.Dump(swss.CountersDB, schema.CountersFlyMonChange)
 	trouble := func(task, what string) {
 		s.Troubles = append(s.Troubles, "sketch task "+task+": "+what)
+	}
+	wrong := func(task, of string) func(string, error) {
+		return func(flow string, err error) { trouble(task, of+flow+": "+err.Error()) }
 	}
 	for _, task := range sortedKeys(results) {
 		epoch, err := schema.ParseFlyMonResult(task, results[task])
@@ -138,18 +138,9 @@ func (t *tables) sketches(s *web.Switch) (list []result.Sketch) {
 			trouble(task, err.Error())
 			continue
 		}
-		for _, name := range sortedKeys(epoch.Metrics) {
-			list = append(list, Sketch(s.Name, task, name, epoch.End, epoch.Metrics[name]))
-		}
-		for _, flow := range sortedKeys(flows[task]) {
-			e, err := schema.ParseFlyMonEstimate(flows[task][flow])
-			if err != nil {
-				trouble(task, "flow "+flow+": "+err.Error())
-				continue
-			}
-			list = append(list, Sketch(s.Name, task, flow, epoch.End, e))
-		}
-		list = append(list, changesOf(s, task, changes[task], epoch.End)...)
+		list = append(list, Sketches(s.Name, task, epoch.End, epoch.Metrics,
+			parsed(flows[task], schema.ParseFlyMonEstimate, wrong(task, "flow ")),
+			parsed(changes[task], schema.ParseFlyMonChange, wrong(task, "change of flow ")))...)
 		if n := epoch.ChangesCut; n > 0 {
 			trouble(task, strconv.FormatUint(n, 10)+" changes, the smallest, are missing for room")
 		}
@@ -163,22 +154,39 @@ func (t *tables) sketches(s *web.Switch) (list []result.Sketch) {
 	return append(list, t.answers(s)...)
 }
 
-// changesOf are the heavy changers of a task's epoch.
-func changesOf(s *web.Switch, task string, rows map[string]string, end int64) (list []result.Sketch) {
-	for _, flow := range sortedKeys(rows) {
-		c, err := schema.ParseFlyMonChange(rows[flow])
-		if err != nil {
-			s.Troubles = append(s.Troubles, "sketch task "+task+": change of flow "+flow+": "+err.Error())
-			continue
+// parsed reads the fields of a row, and passes those that cannot be read to wrong.
+func parsed[E any](
+	row swss.FieldValues, parse func(string) (E, error), wrong func(field string, err error),
+) map[string]E {
+	all := map[string]E{}
+	for _, field := range sortedKeys(row) {
+		if e, err := parse(row[field]); err != nil {
+			wrong(field, err)
+		} else {
+			all[field] = e
 		}
-		list = append(list, Sketch(s.Name, task, "change of "+flow, end, c.Estimate))
+	}
+	return all
+}
+
+// Sketches are the estimates of a task, of its epoch, its flows and its heavy changers, as rows.
+func Sketches(
+	name, task string, when int64, metrics, flows map[string]flymon.Estimate, changes map[string]flymon.Change,
+) (list []result.Sketch) {
+	for _, of := range []map[string]flymon.Estimate{metrics, flows} {
+		for _, key := range sortedKeys(of) {
+			list = append(list, sketch(name, task, key, when, of[key]))
+		}
+	}
+	for _, flow := range sortedKeys(changes) {
+		list = append(list, sketch(name, task, "change of "+flow, when, changes[flow].Estimate))
 	}
 	return list
 }
 
 // answers are those to queries.
 func (t *tables) answers(s *web.Switch) (list []result.Sketch) {
-	rows := t.dump(swss.CountersDB, schema.CountersFlyMonAnswer)
+	rows := t.Dump(swss.CountersDB, schema.CountersFlyMonAnswer)
 	for _, query := range sortedKeys(rows) {
 		row := rows[query]
 		e, err := schema.ParseFlyMonEstimate(row["ESTIMATE"])
@@ -187,13 +195,13 @@ func (t *tables) answers(s *web.Switch) (list []result.Sketch) {
 			s.Troubles = append(s.Troubles, "the answer to query "+query+" cannot be read")
 			continue
 		}
-		list = append(list, Sketch(s.Name, row["TASK"], row["FLOW"], end, e))
+		list = append(list, sketch(s.Name, row["TASK"], row["FLOW"], end, e))
 	}
 	return list
 }
 
-// Sketch is an estimate as a row.
-func Sketch(name, task, key string, when int64, e flymon.Estimate) result.Sketch {
+// sketch is an estimate as a row.
+func sketch(name, task, key string, when int64, e flymon.Estimate) result.Sketch {
 	lower, upper := e.Bounds()
 	s := result.Sketch{Time: when, Switch: name, Task: task, Key: key, Estimate: e.Value, Low: e.Lower, High: e.Upper,
 		Bounded: lower || upper, Flags: e.Flags.String()}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -109,9 +108,6 @@ func (j *Join) add(name string, am altMarkJoin, points []Point) {
 	}
 }
 
-// Targets are the addresses to watch, with the sessions that are of interest.
-func (j *Join) Targets() map[string][]string { return maps.Clone(j.targets) }
-
 // Take takes an event and returns the results that follow from it.
 func (j *Join) Take(e Event, now time.Time) []marks.Result {
 	if len(j.waiting) > 0 {
@@ -147,21 +143,6 @@ func (j *Join) Notices() (events []Event) {
 		p.notified = len(all)
 	}
 	return events
-}
-
-// Stats adds up what all paths took.
-func (j *Join) Stats() marks.Stats {
-	var sum marks.Stats
-	for _, p := range j.paths {
-		s := p.am.Stats()
-		sum.Reports += s.Reports
-		sum.Duplicates += s.Duplicates
-		sum.Amended += s.Amended
-		sum.Conflicts += s.Conflicts
-		sum.Late += s.Late
-		sum.Refused += s.Refused
-	}
-	return sum
 }
 
 // release takes the events that were held back, settings first and the periods of all targets in order.

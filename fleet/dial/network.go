@@ -108,6 +108,34 @@ func (o Options) ask(target string, f func(getter) error) error {
 	return errors.Join(err, conn.Close())
 }
 
+// Hear returns the topology of what switches hear by LLDP. Targets are [NAME=]TARGET. A switch that does not answer is
+// noted, and not taken for one without links.
+func Hear(ctx context.Context, targets []string, o Options) (*topology.Topology, error) {
+	var views []topology.View
+	var notes []string
+	for _, text := range targets {
+		name, target := "", text
+		if before, after, ok := strings.Cut(text, "="); ok {
+			name, target = before, after
+		}
+		v, err := ReadLLDP(ctx, name, target, o)
+		if err != nil {
+			notes = append(notes, fmt.Sprintf("target %s: %v", text, err))
+			continue
+		}
+		views = append(views, v)
+	}
+	if len(views) == 0 {
+		return nil, fmt.Errorf("no switch says whom it hears: %s", strings.Join(notes, "; "))
+	}
+	t, err := topology.Join(views)
+	if err != nil {
+		return nil, err
+	}
+	t.Notes = append(notes, t.Notes...)
+	return t, nil
+}
+
 // ReadLLDP asks a switch whom it hears at its ports. Name is how to call it; "": by its system name.
 func ReadLLDP(ctx context.Context, name, target string, o Options) (topology.View, error) {
 	v := topology.View{Name: name, Target: target}

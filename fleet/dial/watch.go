@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -25,6 +26,23 @@ type Event struct {
 	Arrived  time.Time // of Period, by the clock of this host; zero: it was reported before the subscription
 	Err      error     // of Lost and Bad
 	Notice   string    // of a path, which Target names
+}
+
+// News returns in words what the event says of the target or the session, and whether that is not well.
+func (e Event) News() (text string, bad bool) {
+	switch {
+	case e.Kind == Synced:
+		return "connected", false
+	case e.Kind == Lost:
+		return fmt.Sprintf("no connection: %v", e.Err), true
+	case e.Kind == Notice:
+		return e.Notice, false
+	case e.Kind == Bad:
+		return e.Err.Error(), true
+	case e.Settings.Role == 0:
+		return "is not configured", true
+	}
+	return fmt.Sprintf("%s, %s, every %s", e.Settings.Role, e.Settings.Method, e.Settings.Interval), false
 }
 
 // EventKind says which fields of an Event are used.

@@ -3,23 +3,10 @@ package jetstream
 import (
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 )
-
-// freeAddress is one that nobody listens at now.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
 
 const nodes = 3
 
@@ -29,34 +16,15 @@ func startCluster(t *testing.T, dir string) (options [nodes]ServerOptions, serve
 	if os.Getenv("TAMTAM_CLUSTER") == "" {
 		t.Skip("TAMTAM_CLUSTER is not set: make cluster-test")
 	}
+	list, err := StartCluster(nodes, ServerOptions{Dir: dir, Sync: time.Minute,
+		Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
 	var urls []string
-	for i := range options {
-		name := fmt.Sprint("node-", i)
-		options[i] = ServerOptions{
-			Name: name, Dir: filepath.Join(dir, name), Listen: freeAddress(t), Cluster: freeAddress(t), Sync: time.Minute,
-			Logger: slog.New(slog.NewTextHandler(t.Output(), nil)).With("node", i),
-		}
-		urls = append(urls, "nats://"+options[i].Listen)
-	}
-	for i := range options {
-		for j := range options {
-			if i != j {
-				options[i].Routes = append(options[i].Routes, options[j].Cluster)
-			}
-		}
-	}
-	started := make(chan error)
-	for i := range options {
-		go func() {
-			var err error
-			servers[i], err = StartServer(options[i])
-			started <- err
-		}()
-	}
-	for range options {
-		if err := <-started; err != nil {
-			t.Fatal(err)
-		}
+	for i, s := range list {
+		options[i], servers[i] = s.options, s
+		urls = append(urls, s.URL())
 	}
 	return options, servers, openLog(t, Options{URLs: urls, Replicas: 3})
 }

@@ -17,7 +17,7 @@ func TestClusterDiskWithoutRoom(t *testing.T) {
 	if os.Getenv("TAMTAM_CLUSTER") != "" {
 		for i := range disks {
 			disks[i] = disktest.Small(t, diskSize)
-			if err := os.Symlink(disks[i], filepath.Join(dir, fmt.Sprint("node-", i))); err != nil {
+			if err := os.Symlink(disks[i], filepath.Join(dir, fmt.Sprint("node-", i+1))); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -230,13 +230,14 @@ func (s *Shape) wait(ctx context.Context, started time.Time, stamps int64) error
 // check compares what the store has with what was sent.
 func check(ctx context.Context, s Shape, made sent, store result.Store, res *Result) error {
 	got := make([]Total, len(made.totals))
-	unknown := int64(0)
+	unknown, flags := int64(0), result.Flags(0)
 	err := store.Each(ctx, 0, math.MaxInt64, func(b *result.Batch) bool {
 		for i := range b.Hops {
 			h := &b.Hops[i]
 			res.Rows++
 			if h.Flags != 0 {
 				res.Flagged++
+				flags |= h.Flags
 			}
 			if h.Switch == 0 || int(h.Switch) > len(got) || h.Resident.Count != h.Packets {
 				unknown++
@@ -251,8 +252,8 @@ func check(ctx context.Context, s Shape, made sent, store result.Store, res *Res
 		return err
 	}
 	if unknown > 0 || res.Flagged > 0 {
-		return fmt.Errorf("of %d rows %d are flagged, and %d are of no switch or without a latency", res.Rows, res.Flagged,
-			unknown)
+		return fmt.Errorf("%d of %d rows have flags (%#x in all), and %d have no switch or no latency", res.Flagged, res.Rows,
+			uint16(flags), unknown)
 	}
 	for id, want := range made.totals {
 		if got[id] != want {

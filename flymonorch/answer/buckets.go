@@ -6,13 +6,13 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// buckets find the registers of a vector, and what they hold.
+// buckets finds the registers of a vector and their values.
 type buckets struct {
 	Dump
-	hashes []*flymon.Compressor // by group * units + unit; nil: no mask
+	hashes []*flymon.Compressor // by group * units + unit; nil if the unit has no mask
 }
 
-// compressed is a compressed key of a vector in a group.
+// compressed returns a compressed key of a vector in a group.
 func (b *buckets) compressed(group int, ref flymon.Ref, v flymon.Vector) uint32 {
 	of := b.hashes[group*b.Geometry.Units:]
 	c := of[ref.A].Sum(&v)
@@ -22,16 +22,16 @@ func (b *buckets) compressed(group int, ref flymon.Ref, v flymon.Vector) uint32 
 	return bits.RotateLeft32(c, -int(ref.Shift))
 }
 
-// bucket is the number of a vector's bucket in a unit.
+// bucket returns the index of a vector's bucket in a unit.
 func (b *buckets) bucket(unit int, v flymon.Vector) uint32 {
 	u := &b.Layout.Units[unit]
 	return u.Translate(b.compressed(u.Group, u.Key, v), uint32(b.Geometry.Depth))
 }
 
-// word is a vector's bucket in a unit.
+// word returns the value of a vector's bucket in a unit.
 func (b *buckets) word(unit int, v flymon.Vector) uint32 { return b.Registers[unit][b.bucket(unit, v)] }
 
-// bit is the bit that an element has in its bucket of a unit.
+// bit returns the bit of an element in its bucket of a unit.
 func (b *buckets) bit(unit int, v flymon.Vector) uint32 {
 	u := &b.Layout.Units[unit]
 	p := b.compressed(u.Group, u.P1.Key, v)
@@ -46,7 +46,7 @@ func (b *buckets) bit(unit int, v flymon.Vector) uint32 {
 	return 0
 }
 
-// bitsIn is how many bits of a unit elements choose from.
+// bitsIn returns the number of bits of a unit from which elements choose.
 func (b *buckets) bitsIn(unit int) float64 {
 	n := len(b.Layout.Units[unit].Map)
 	if n == 0 {
@@ -55,7 +55,7 @@ func (b *buckets) bitsIn(unit int) float64 {
 	return float64(n) * float64(len(b.Registers[unit]))
 }
 
-// Load returns which share of the buckets is in use, and which is saturated.
+// Load returns the share of buckets that are in use, and the share that is saturated.
 func (b *buckets) Load() (load, full float64) {
 	n, used, top := 0, 0, 0
 	for i, words := range b.Registers {
@@ -73,7 +73,7 @@ func (b *buckets) Load() (load, full float64) {
 	return float64(used) / float64(n), float64(top) / float64(n)
 }
 
-// full is the value from which on a bucket of a unit is saturated.
+// full returns the lowest value of a saturated bucket in a unit.
 func (b *buckets) full(unit int) uint32 {
 	u := &b.Layout.Units[unit]
 	switch {

@@ -58,8 +58,8 @@ func (d *Dump) checkRows() error {
 	return nil
 }
 
-// shape is how many units each row of a sketch has, 0 if its algorithm is not known, and how
-// many widths of counters the sketch has.
+// shape returns the number of units per row of a sketch, or 0 if its algorithm is unknown, and the number of its
+// counter widths.
 func shape(s *flymon.Sketch) (units, widths int) {
 	switch s.Algorithm {
 	case flymon.CMS, flymon.SuMaxSum, flymon.SuMaxMax, flymon.Bloom, flymon.BeauCoup,
@@ -92,14 +92,13 @@ func (d *Dump) checkRow(i int, row []int, units int) error {
 	return nil
 }
 
-// braided reports whether a packet's bucket in the second unit follows from that in the
-// first.
+// braided reports whether a packet's bucket in the second unit follows from its bucket in the first.
 func (d *Dump) braided(first, second int) bool {
 	a, b := &d.Layout.Units[first], &d.Layout.Units[second]
 	return !a.Shifted && !b.Shifted && b.Size <= a.Size && d.source(a.Group, a.Key) == d.source(b.Group, b.Key)
 }
 
-// A source is all that a compressed key depends on.
+// A source holds everything on which a compressed key depends.
 type source struct {
 	poly  [2]uint32
 	mask  [2]flymon.Key

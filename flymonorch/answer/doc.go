@@ -1,10 +1,9 @@
-// Package answer turns the registers of a FlyMon task into answers: of a flow, of all
-// flows that are asked for, of the task as a whole. It knows what a layout's units are to
-// their algorithm and hands their buckets to the estimators of sketch.
+// Package answer derives answers from the registers of a FlyMon task: for a flow, for all requested flows, and for the
+// task as a whole. It maps a layout's units to their roles in the algorithm, and passes their buckets to the estimators
+// of package sketch.
 //
-// Registers come from a chip, and may be anything: impossible ones are an error, and ones that are
-// too full are reported as such.
+// Registers come from a chip, and may contain anything. Impossible ones are an error, and ones that are too full are
+// reported as saturated.
 //
-// What belongs here: what joins layouts, registers and estimators. What does not: I/O, where
-// registers come from.
+// What belongs here: the connection of layouts, registers and estimators. What does not: I/O, the origin of registers.
 package answer

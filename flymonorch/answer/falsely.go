@@ -7,13 +7,13 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// Falsely returns how many of a number of listed flows of BeauCoup are expected to have fewer distinct elements than
-// the threshold; false: the task lists none. Some of those have all coupons by chance, some by the coupons of
-// others.
+// Falsely returns the expected number of listed flows of BeauCoup that have fewer distinct elements than the threshold.
+// It returns false if the task lists no flows. Some of these flows have all coupons by chance, and some because of the
+// coupons of other flows.
 //
-// How many flows there are of which number of elements is estimated from how many coupons the buckets of a row have,
-// by expectation maximisation. What begins with few elements in most flows stays so where the coupons do not
-// contradict.
+// The number of flows of each size (number of elements) is estimated by expectation maximisation, from the number of
+// coupons in the buckets of a row. The initial distribution has few elements in most flows, and remains so unless the
+// coupons contradict it.
 func (r *Reading) Falsely(listed int) (flymon.Estimate, bool) {
 	if r.Sketch.Algorithm != flymon.BeauCoup || r.Task.Key.IsZero() || r.Task.Threshold == 0 {
 		return flymon.Estimate{}, false
@@ -44,25 +44,24 @@ func (r *Reading) Listed(n int) flymon.Estimate {
 	return e
 }
 
-// collectors are the flows of a task that collect coupons.
+// collectors contains estimates about the flows of a task that collect coupons.
 type collectors struct {
-	falsely float64 // expected number of those that have all coupons and fewer elements than the threshold
-	few     float64 // flows with fewer, that have not all
-	full    float64 // part of flows all of whose buckets are complete by others
-	shared  float64 // part of flows that have others in all of their buckets
+	falsely float64 // expected number of flows with all coupons and fewer elements than the threshold
+	few     float64 // expected number of flows with fewer elements than the threshold and without all coupons
+	full    float64 // fraction of flows whose buckets are all completed by other flows
+	shared  float64 // fraction of flows that share all of their buckets
 }
 
-// mostShared is the part of flows with others in all of their buckets from which on the coupons of a bucket say
-// little of any one flow.
+// mostShared is the maximum of shared. Above it, the coupons of a bucket are little evidence about a single flow.
 const mostShared = 0.05
 
-// fewCoupons are so few that they do not tell how many elements a flow has.
+// fewCoupons is a limit: fewer coupons are not sufficient to determine the number of elements of a flow.
 const fewCoupons = 3
 
-// collectors estimates the flows by the coupons of buckets, on the average of all rows.
+// collectors estimates the flows from the coupons in buckets. The result is an average of all rows.
 func (r *Reading) collectors() collectors {
 	m, shift := int(r.Sketch.Coupons), r.Sketch.CouponShift
-	buckets := make([]float64, m+1) // by coupons
+	buckets := make([]float64, m+1) // number of buckets by number of coupons
 	f := collectors{full: 1, shared: 1}
 	for _, row := range r.Sketch.Rows {
 		full, used, words := 0.0, 0.0, r.Registers[row[0]]
@@ -81,14 +80,14 @@ func (r *Reading) collectors() collectors {
 	}
 	sizes := couponSizes(r.Task.Threshold)
 	chances := make([][]float64, len(sizes))
-	some := make([]float64, len(sizes)) // that a flow of a size has a coupon
+	some := make([]float64, len(sizes)) // probability that a flow of a size has a coupon
 	count := make([]float64, len(sizes))
 	for i, n := range sizes {
 		chances[i] = flymon.Collected(uint8(m), shift, n)
 		some[i] = 1 - chances[i][0]
-		count[i] = some[i] / float64(n) // by size, as many flows from n to 2n as from 2n to 4n
+		count[i] = some[i] / float64(n) // as many flows with n to 2n elements as with 2n to 4n
 	}
-	const rounds = 30 // more change nothing
+	const rounds = 30 // more rounds do not change the result
 	for range rounds {
 		next := make([]float64, len(sizes))
 		for c := 1; c <= m; c++ {
@@ -99,7 +98,7 @@ func (r *Reading) collectors() collectors {
 			for i := range sizes {
 				all += count[i] * chances[i][c] / some[i]
 			}
-			if all == 0 { // none of the sizes has so many coupons
+			if all == 0 { // no size has so many coupons
 				continue
 			}
 			for i := range sizes {
@@ -117,8 +116,8 @@ func (r *Reading) collectors() collectors {
 	return f
 }
 
-// couponSizes returns numbers of elements that are told apart: all small ones, the last below the threshold, and so on
-// in steps of an eighth to four times the threshold.
+// couponSizes returns the numbers of elements that are distinguished: all small ones, the last one below the threshold,
+// and further ones in steps of an eighth up to four times the threshold.
 func couponSizes(threshold uint64) (sizes []uint64) {
 	for n := uint64(1); n < threshold; n += 1 + n/8 {
 		sizes = append(sizes, n)

@@ -10,11 +10,10 @@ import (
 	"tamtam/tam/sketch"
 )
 
-// Flow answers for a flow: of the task's key, or where that is none an element of
-// its attribute's.
+// Flow returns the answer for a flow of the task's key, or for an element of its attribute's key if the task has none.
 func (r *Reading) Flow(v flymon.Vector) flymon.Estimate { return r.live(r.ofFlow(v)) }
 
-// ofFlow answers for a flow by what was counted.
+// ofFlow returns the answer for a flow from the counts.
 func (r *Reading) ofFlow(v flymon.Vector) flymon.Estimate {
 	switch r.Sketch.Algorithm {
 	case flymon.CounterBraids:
@@ -36,8 +35,7 @@ func (r *Reading) ofFlow(v flymon.Vector) flymon.Estimate {
 	return flymon.Estimate{Bound: fmt.Sprintf("%s answers for all packets, not for a flow", r.Sketch.Algorithm)}
 }
 
-// count is a flow's packets or bytes: the least of its counters. A full one only says that there
-// were at least as many.
+// count returns a flow's packets or bytes: the least of its counters. A full counter is only a lower bound.
 func (r *Reading) count(v flymon.Vector) flymon.Estimate {
 	var counters [flymon.MaxGroups]sketch.Counter
 	rows := counters[:0]
@@ -54,7 +52,7 @@ func (r *Reading) count(v flymon.Vector) flymon.Estimate {
 	return r.bounded(float64(n))
 }
 
-// bounded gives a count the bounds of count-min, and those of sampling.
+// bounded returns a count with the bounds of count-min and of sampling.
 func (r *Reading) bounded(least float64) flymon.Estimate {
 	e := flymon.Estimate{Value: least * r.scale()}
 	total, unit := float64(r.Packets), 1.0
@@ -68,9 +66,9 @@ func (r *Reading) bounded(least float64) flymon.Estimate {
 	return r.sampled(e, unit)
 }
 
-// excess is by how much a count is too high at most, by count-min over a number of rows of a width.
-// Counter Braids add in the second layer what is in more buckets of the first. A row of a tower whose
-// counters end below the count and its excess would not tell, full as it would be without noise.
+// excess returns the maximum excess of a count, by count-min over a number of rows of a width. For large counts of
+// Counter Braids the second layer is decisive, which combines more buckets of the first. A row of a tower does not help
+// if its counters end below the count plus its excess, because it would be full even without noise.
 func (r *Reading) excess(least, total float64) (excess float64, rows, width int) {
 	first := r.Sketch.Rows[0]
 	width = int(r.Layout.Units[first[0]].Size)
@@ -91,7 +89,7 @@ func (r *Reading) excess(least, total float64) (excess float64, rows, width int)
 	return excess, rows, width
 }
 
-// counter is the counter of a flow in a row.
+// counter returns the counter of a flow in a row.
 func (r *Reading) counter(i int, row []int, v flymon.Vector) sketch.Counter {
 	word := r.word(row[0], v)
 	switch r.Sketch.Algorithm {
@@ -111,14 +109,14 @@ func (r *Reading) counter(i int, row []int, v flymon.Vector) sketch.Counter {
 	return sketch.Counter{Value: uint64(word), Full: word >= r.full(row[0])}
 }
 
-// greatest is a flow's maximum: the least of its rows.
+// greatest returns a flow's maximum: the least of its rows.
 func (r *Reading) greatest(v flymon.Vector) flymon.Estimate {
 	least := uint64(math.MaxUint64)
 	for _, row := range r.Sketch.Rows {
 		least = min(least, uint64(r.word(row[0], v)))
 	}
 	e := flymon.Estimate{Value: float64(least << r.Sketch.Scale), Saturated: least == uint64(r.Geometry.Mask())}
-	// A row without another flow in the bucket is exact; SuMax never says too little.
+	// A row without another flow in the bucket is exact. SuMax is never too low.
 	clean := math.Pow(r.used(), float64(len(r.Sketch.Rows)))
 	step := float64(uint64(1)<<r.Sketch.Scale) - 1
 	e.Lower, e.Upper, e.Confidence = e.Value, e.Value+step, math.Max(0, 1-clean)
@@ -135,11 +133,11 @@ func (r *Reading) greatest(v flymon.Vector) flymon.Estimate {
 	return e
 }
 
-// used is the part of buckets that some flow has, by a unit of the first row that all flows
-// leave a mark in: the layer of Counter Braids that all flows are in, the last arrival of intervals.
+// used returns the fraction of buckets in use, in a unit of the first row that every flow marks. For Counter Braids
+// that is the first layer, for intervals the last arrival.
 func (r *Reading) used() float64 { return r.inUse }
 
-// countUsed looks at all buckets, once only: a study asks for a hundred thousand flows.
+// countUsed counts the buckets in use. It runs only once, because a study queries a hundred thousand flows.
 func (r *Reading) countUsed() float64 {
 	unit := r.Sketch.Rows[0][0]
 	if r.Sketch.Algorithm == flymon.MaxInterArr {
@@ -155,8 +153,7 @@ func (r *Reading) countUsed() float64 {
 	return float64(n) / float64(len(words))
 }
 
-// coupons is how many distinct values a flow has had: as many coupons as all of its
-// tables have collected.
+// coupons returns the number of distinct values of a flow, from the coupons that all of its tables have collected.
 func (r *Reading) coupons(v flymon.Vector) flymon.Estimate {
 	all := uint32(1)<<r.Sketch.Coupons - 1
 	for _, row := range r.Sketch.Rows {
@@ -172,14 +169,14 @@ func (r *Reading) collected(n int) flymon.Estimate {
 	e.Lower, e.Upper = math.Min(e.Lower, e.Value), math.Max(e.Upper, e.Value)
 	e.Bound = fmt.Sprintf("%d of %d coupons, each drawn with probability 2^-%d: two standard deviations of their number",
 		n, m, r.Sketch.CouponShift)
-	if n == m { // that is how a flow is found to have reached the threshold
+	if n == m { // this is how a flow is found to have reached the threshold
 		e.Value = math.Max(e.Value, float64(r.Task.Threshold))
 		e.Upper, e.Saturated, e.Bound = math.Inf(1), true, e.Bound+"; as many or more"
 	}
 	return e
 }
 
-// member is 1 for an element that may be in the set, else 0.
+// member returns 1 for an element that may be in the set, else 0.
 func (r *Reading) member(v flymon.Vector) flymon.Estimate {
 	e := flymon.Estimate{Value: 1, Upper: 1}
 	for _, row := range r.Sketch.Rows {

@@ -9,8 +9,9 @@ import (
 	"tamtam/tam/sketch"
 )
 
-// Heavy lists those of the candidates, each once, that reach the threshold, the greatest first. A maximum is cut off to
-// a step, so its value can be below the threshold that it reaches. With no threshold it lists all that were seen.
+// Heavy returns the candidates, without duplicates, that reach the threshold, the greatest first. A maximum is
+// truncated to a step, so its value may be below the threshold that it reaches. Without a threshold it returns all
+// candidates that occurred.
 func (r *Reading) Heavy(candidates []flymon.Vector, threshold uint64) []FlowEstimate {
 	seen := make(map[flymon.Vector]bool, len(candidates))
 	var list []FlowEstimate
@@ -22,7 +23,7 @@ func (r *Reading) Heavy(candidates []flymon.Vector, threshold uint64) []FlowEsti
 		seen[v] = true
 		e := r.Flow(v)
 		reach := e.Value
-		if r.Sketch.Algorithm == flymon.SuMaxMax { // a bucket holds whole steps, and the value may be a step higher
+		if r.Sketch.Algorithm == flymon.SuMaxMax { // a bucket holds whole steps, so the true value may be a step higher
 			reach += float64(uint64(1)<<r.Sketch.Scale - 1)
 		}
 		if e.Value > 0 && reach >= float64(threshold) {
@@ -35,9 +36,9 @@ func (r *Reading) Heavy(candidates []flymon.Vector, threshold uint64) []FlowEsti
 	return list
 }
 
-// Decode decodes Counter Braids for all flows that were counted, each once: from and to
-// of each flow's size, equal where it is exact. A flow that is left out falsifies the
-// others: if a counter is in use that none of the flows has, there is no confidence in any.
+// Decode decodes Counter Braids for all flows that were counted, without duplicates. It returns bounds of each flow's
+// size, equal if the size is exact. A missing flow falsifies the others: if a counter in use belongs to none of the
+// flows, the confidence is zero.
 func (r *Reading) Decode(flows []flymon.Vector) []FlowEstimate {
 	if r.Sketch.Algorithm != flymon.CounterBraids || len(flows) == 0 {
 		return nil
@@ -84,8 +85,8 @@ func (r *Reading) Decode(flows []flymon.Vector) []FlowEstimate {
 	return list
 }
 
-// Know gives a reading all flows that were counted: Counter Braids are decoded by them, once, and
-// answer for a flow with its size. If some flow is missing after all, they go on to answer as before.
+// Know supplies all flows that were counted. Counter Braids are decoded with them, once, and then return a flow's
+// decoded size. If a flow turns out to be missing, nothing changes.
 func (r *Reading) Know(all []flymon.Vector) {
 	list := r.Decode(all)
 	if len(list) == 0 || list[0].Confidence == 0 || r.Task.Share > 0 {
@@ -97,7 +98,7 @@ func (r *Reading) Know(all []flymon.Vector) {
 	}
 }
 
-// braided is the size of a flow by what was decoded; false: nothing was.
+// braided returns the decoded size of a flow. It returns false if nothing was decoded.
 func (r *Reading) braided(v flymon.Vector) (flymon.Estimate, bool) {
 	if r.decoded == nil {
 		return flymon.Estimate{}, false

@@ -13,15 +13,15 @@ const (
 	longestInterval = 2
 )
 
-// longest is the longest time between two packets of a flow, in ns: the least of the
-// instances'. A flow that shares the bucket of its last arrival has shorter intervals, those to
-// the other's packets (and one that is its own too much, if the Bloom filter takes it for known); one
-// that shares that of the longest has the longer one of both. So the answer is exact if in
-// each instance nobody shares the first, and in one nobody the second: with a the chance that a
-// bucket is nobody else's, a^d (1 - (1-a)^d) for d instances.
+// longest returns the longest time between two packets of a flow in ns, which is the least of the instances. A flow
+// that shares the bucket of its last arrival has shorter intervals, those to the other flow's packets. It also has one
+// interval too many if the Bloom filter mistakes it for known. A flow that shares the bucket of the longest interval
+// has the longer one of both. So the answer is exact if the flow shares the first bucket in no instance, and is alone
+// in the second in at least one. Let a be the probability that a bucket is not shared. For d instances the answer is
+// exact with probability a^d (1 - (1-a)^d).
 //
-// Arrivals are cut off to units, so the difference of two is less than a unit off. Besides, the time 0 is stored as 1,
-// which makes one interval a unit longer, or another one shorter: together less than two units.
+// Arrivals are truncated to units, so a difference of two is off by less than a unit. In addition, the time 0 is stored
+// as 1, which makes one interval a unit longer or another one shorter. Together this is less than two units.
 func (r *Reading) longest(v flymon.Vector) flymon.Estimate {
 	instances := float64(len(r.Sketch.Rows))
 	unit := float64(uint64(1) << r.Sketch.Scale)
@@ -57,7 +57,7 @@ func (r *Reading) longest(v flymon.Vector) flymon.Estimate {
 	e.Bound = fmt.Sprintf("exact to %.0f ns if no other flow has the bucket of its last arrival in any of %.0f "+
 		"instances, nor that of its longest interval in one", 2*unit, instances)
 	if turn := unit * (float64(r.Geometry.Mask()) - 1); float64(r.Ran) >= turn {
-		// What is left of a longer one is shorter: it is a lower bound still.
+		// The rest of a longer interval is shorter, so it is still a lower bound.
 		e.Upper, e.Saturated = math.Inf(1), true
 		e.Bound += fmt.Sprintf("; it has counted for longer than %.0f s, after which times begin anew: as long or longer",
 			turn/1e9)
@@ -65,8 +65,8 @@ func (r *Reading) longest(v flymon.Vector) flymon.Estimate {
 	return e
 }
 
-// longestPossible is what no interval is longer than: the epoch. A task that has none, or that
-// is read while it counts, may have any.
+// longestPossible returns the maximum length of an interval: the epoch. It is infinite for a task without epochs, or
+// one that is read while it counts.
 func (r *Reading) longestPossible() float64 {
 	if r.Task.Epoch == 0 || r.Task.Live {
 		return math.Inf(1)

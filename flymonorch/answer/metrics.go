@@ -11,7 +11,7 @@ import (
 	"tamtam/tam/sketch"
 )
 
-// Metrics are the answers for all flows together, by the names in flymon.
+// Metrics returns the answers for all flows together, by the names in package flymon.
 func (r *Reading) Metrics() map[string]flymon.Estimate {
 	m := map[string]flymon.Estimate{
 		flymon.MetricPackets: r.total(r.Packets, 1), flymon.MetricBytes: r.total(r.Bytes, maxFrame),
@@ -34,7 +34,7 @@ func (r *Reading) Metrics() map[string]flymon.Estimate {
 			put(flymon.MetricMaximum, r.maximum())
 			break
 		}
-		if r.Task.Attribute.Kind == flymon.MaxSize { // of others a flow may have 0
+		if r.Task.Attribute.Kind == flymon.MaxSize { // for other kinds a flow may have the value 0
 			put(flymon.MetricCardinality, r.cardinalityOfCounters())
 		}
 	case flymon.HyperLogLog:
@@ -55,8 +55,8 @@ func (r *Reading) Metrics() map[string]flymon.Estimate {
 	return m
 }
 
-// total returns a number of all packets, of which the task saw n, or all of their bytes. At most unit came with one
-// packet.
+// total returns the number of all packets, of which the task counted n, or of all their bytes. A packet has at most
+// unit.
 func (r *Reading) total(n uint64, unit float64) flymon.Estimate {
 	e := exactly(n)
 	e.Value *= r.scale()
@@ -64,7 +64,7 @@ func (r *Reading) total(n uint64, unit float64) flymon.Estimate {
 	return r.sampled(e, unit)
 }
 
-// metricsOfSizes puts what follows from MRAC's distribution.
+// metricsOfSizes puts the metrics that follow from MRAC's distribution.
 func (r *Reading) metricsOfSizes(put func(string, flymon.Estimate)) {
 	d := r.sizes()
 	put(flymon.MetricEntropy, r.ofSizes(d.Entropy()))
@@ -73,8 +73,8 @@ func (r *Reading) metricsOfSizes(put func(string, flymon.Estimate)) {
 	}
 }
 
-// ofSizes returns a value computed from MRAC's distribution. The value is saturated if flows cannot be told apart,
-// or if some flow is greater than its counter.
+// ofSizes returns a value computed from MRAC's distribution. The value is saturated if flows cannot be distinguished,
+// or if a flow exceeds its counter.
 func (r *Reading) ofSizes(value float64) flymon.Estimate {
 	e := flymon.Estimate{Value: value, Saturated: r.crowded() || r.full0}
 	e.Bound = "of the distribution by expectation maximisation; no bound is known"
@@ -87,7 +87,7 @@ func (r *Reading) ofSizes(value float64) flymon.Estimate {
 	return e
 }
 
-// maximum is that of all packets, which share a bucket.
+// maximum returns the maximum over all packets, which share a bucket.
 func (r *Reading) maximum() flymon.Estimate {
 	word := r.word(r.Sketch.Rows[0][0], flymon.Vector{})
 	e := flymon.Estimate{Value: float64(uint64(word) << r.Sketch.Scale), Confidence: 1, Bound: "of all packets"}
@@ -103,20 +103,20 @@ func exactly(n uint64) flymon.Estimate {
 	return flymon.Estimate{Value: v, Lower: v, Upper: v, Confidence: 1, Bound: "counted"}
 }
 
-// within bounds an estimate by two standard errors: 95 %.
+// within returns an estimate with bounds of two standard errors: 95 %.
 func within(value, relative float64, bound string) flymon.Estimate {
 	dev := 2 * relative * value
 	return flymon.Estimate{Value: value, Lower: math.Max(0, value-dev), Upper: value + dev, Confidence: 0.95, Bound: bound}
 }
 
-// cardinalityOfCounters estimates the number of flows by the counters that are empty.
+// cardinalityOfCounters estimates the number of flows from the empty counters.
 func (r *Reading) cardinalityOfCounters() flymon.Estimate {
 	words := r.Registers[r.Sketch.Rows[0][0]]
 	n := float64(len(words))
 	return counting(n-r.used()*n, n, "linear counting of the first row's counters")
 }
 
-// counting estimates by the number of empty buckets. If there is none, it gives a lower bound.
+// counting estimates from the number of empty buckets. If there is none, it gives a lower bound.
 func counting(zero, n float64, how string) flymon.Estimate {
 	full := zero < 0.5
 	v := sketch.LinearCounting(math.Max(zero, 0.5), n)
@@ -142,7 +142,7 @@ func (r *Reading) hyperLogLog() flymon.Estimate {
 	ranks := sketch.Ranks(words, width)
 	v := sketch.HyperLogLog(ranks, width+1)
 	full := math.IsInf(v, 0)
-	if full { // all strings are ones: as many as if one were not, or more
+	if full { // all strings are ones; estimate as if one string were not, as a lower bound
 		ranks[0]--
 		v = sketch.HyperLogLog(ranks, width+1)
 	}
@@ -157,7 +157,7 @@ func (r *Reading) hyperLogLog() flymon.Estimate {
 	return e
 }
 
-// allCoupons is the number of distinct values of all packets: they share a bucket.
+// allCoupons returns the number of distinct values of all packets, which share a bucket.
 func (r *Reading) allCoupons() flymon.Estimate {
 	all := uint32(1)<<r.Sketch.Coupons - 1
 	for _, row := range r.Sketch.Rows {
@@ -170,7 +170,7 @@ func (r *Reading) allCoupons() flymon.Estimate {
 	return r.collected(bits.OnesCount32(all))
 }
 
-// sizes is MRAC's distribution, computed once.
+// sizes returns MRAC's distribution, computed once.
 func (r *Reading) sizes() sketch.Distribution {
 	if !r.counted {
 		r.distribution, r.counted = sketch.MRAC(r.Registers[r.Sketch.Rows[0][0]]), true
@@ -178,12 +178,12 @@ func (r *Reading) sizes() sketch.Distribution {
 	return r.distribution
 }
 
-// crowded reports whether so many flows share counters that their sizes cannot be told
-// apart: more than two for each.
+// crowded reports whether flows share counters so often that their sizes cannot be distinguished: more than two per
+// counter.
 func (r *Reading) crowded() bool { return r.used() > 1-math.Exp(-2) }
 
-// Sizes returns how many flows there are of each class of sizes, by MRAC: from a power of two, the key, to less than
-// its double. It is nil for other algorithms.
+// Sizes returns the number of flows in each class of sizes, by MRAC. A class is from a power of two, the key, to less
+// than its double. It returns nil for other algorithms.
 func (r *Reading) Sizes() map[uint64]flymon.Estimate {
 	bins := r.Distribution()
 	if bins == nil {
@@ -202,8 +202,7 @@ func (r *Reading) Sizes() map[uint64]flymon.Estimate {
 	return classes
 }
 
-// Distribution is how many flows there are of each size, by MRAC; nil for other
-// algorithms.
+// Distribution returns the number of flows of each size, by MRAC. It returns nil for other algorithms.
 func (r *Reading) Distribution() []Bin {
 	if r.Sketch.Algorithm != flymon.MRAC {
 		return nil

@@ -7,19 +7,17 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// leastChance is the least probability with which bounds are reported: what is true once in a
-// hundred times says nothing, and with four decimals or as a percentage it would look like none at
-// all.
+// leastChance is the minimum probability with which bounds are reported. Bounds that hold once in a hundred times are
+// meaningless. With four decimals or as a percentage, such a probability would look like zero.
 const leastChance = 0.01
 
-// unknown is an answer without bounds.
+// unknown returns an answer without bounds.
 func unknown(e flymon.Estimate, why string) flymon.Estimate {
 	return flymon.Estimate{Value: e.Value, Saturated: e.Saturated, Bound: "no bound is known: " + why}
 }
 
-// live weakens answers from registers that were read while they counted: rows are of different
-// times, and lack what came between the read of a part and its clearing. It is not known how much
-// of that was a flow's, so no answer has bounds.
+// live removes the bounds of answers from registers that were read while they counted. Rows are of different times, and
+// lack the packets between the read of a part and its clearing. A flow's share of these is unknown.
 func (r *Reading) live(e flymon.Estimate) flymon.Estimate {
 	if !r.Task.Live {
 		return e
@@ -27,12 +25,11 @@ func (r *Reading) live(e flymon.Estimate) flymon.Estimate {
 	return unknown(e, "read while it counted; what came between the read of a part and its clearing is lost")
 }
 
-// seen says which packets a task with a share sees.
+// seen describes the packets that a task with a share counts.
 func (r *Reading) seen() string { return fmt.Sprintf("one packet in %.0f is seen", r.scale()) }
 
-// atLeast weakens an answer for packets that are not seen. They add flows or elements, or make a
-// maximum greater, and take none away: of a share, what is bounded from below stays so, and nothing
-// bounds it from above. An element that was not seen may have come.
+// atLeast weakens an answer for packets that are not counted. These only add flows or elements, or raise a maximum. So
+// with a share, lower bounds still hold, but there is no upper bound. An element that is not found may have occurred.
 func (r *Reading) atLeast(e flymon.Estimate) flymon.Estimate {
 	if r.Task.Share == 0 || e.Confidence == 0 {
 		return e
@@ -44,15 +41,15 @@ func (r *Reading) atLeast(e flymon.Estimate) flymon.Estimate {
 	return e
 }
 
-// maxFrame is the bytes of a large frame, for bounds of sampled bytes.
+// maxFrame is the size of a large frame in bytes, for bounds of sampled bytes.
 const maxFrame = 1522
 
-// sampled widens the bounds of a count, times the scale, by those of sampling. Of n packets each is
-// seen with probability 1/s: k on average n/s, with the variance n (s-1)/s^2. The greatest n that is
-// within two standard deviations of k, were k its mean, is sk + 2(s-1) + 2 sqrt(sk(s-1) + (s-1)^2)
-// (Wilson's score). From below the same bound would be too narrow for small k, whose distribution is
-// skewed; sk - 2 sqrt(s(k+1)(s-1)) is not. For all shares and all n to 60s, summed up by the
-// binomial, both together miss n with at most 4.3 %. Bytes come in frames: their unit is a large one.
+// sampled scales the bounds of a count and widens them by those of sampling. Each of n packets is counted with
+// probability 1/s. The count k is n/s on average, with the variance n (s-1)/s^2. The greatest n for which k is within
+// two standard deviations is sk + 2(s-1) + 2 sqrt(sk(s-1) + (s-1)^2) (Wilson's score). The corresponding lower bound
+// would be too narrow for small k, whose distribution is skewed. sk - 2 sqrt(s(k+1)(s-1)) is not. For all shares and
+// all n up to 60s, computed with the binomial, both bounds together miss n with at most 4.3 %. Bytes come in frames,
+// whose unit is a large one.
 func (r *Reading) sampled(e flymon.Estimate, unit float64) flymon.Estimate {
 	if r.Task.Share == 0 {
 		return e
@@ -62,7 +59,7 @@ func (r *Reading) sampled(e flymon.Estimate, unit float64) flymon.Estimate {
 	if unit > 1 {
 		e.Bound += fmt.Sprintf(", of frames of at most %d bytes", maxFrame)
 	}
-	below, above := e.Lower/unit, e.Upper/unit // s times what was seen
+	below, above := e.Lower/unit, e.Upper/unit // s times the counted packets
 	e.Lower = math.Max(0, e.Lower-unit*2*math.Sqrt((below+s)*(s-1)))
 	e.Upper += unit * 2 * (s - 1 + math.Sqrt(above*(s-1)+(s-1)*(s-1)))
 	e.Confidence *= 0.95

@@ -8,41 +8,41 @@ import (
 	"tamtam/tam/sketch"
 )
 
-// A Dump is one bank of a task's registers, and what they are.
+// A Dump is one bank of a task's registers, with the description of these.
 type Dump struct {
 	Geometry       flymon.Geometry
 	Task           flymon.Task
 	Layout         flymon.Layout
 	Sketch         flymon.Sketch
 	Registers      [][]uint32 // by unit of Layout.Units
-	Packets, Bytes uint64     // that the task saw
-	Ran            uint64     // how long it counted, in ns
+	Packets, Bytes uint64     // packets and bytes that the task counted
+	Ran            uint64     // time for which it counted, in ns
 }
 
-// A Reading answers.
+// A Reading computes answers from a dump.
 type Reading struct {
 	buckets
 	distribution sketch.Distribution               // of MRAC
-	counted      bool                              // the distribution is there
-	inUse        float64                           // what used returns
+	counted      bool                              // distribution is valid
+	inUse        float64                           // result of used
 	full0        bool                              // a bucket of the first row is full
 	decoded      map[flymon.Vector]flymon.Estimate // of Counter Braids, if all flows are known
-	loads        []float64                         // of sets: the part of bits that are set, by row
+	loads        []float64                         // for sets, the fraction of set bits by row
 }
 
-// A FlowEstimate is a flow with what was measured of it.
+// A FlowEstimate is a flow with its estimate.
 type FlowEstimate struct {
 	Flow flymon.Vector
 	flymon.Estimate
 }
 
-// A Bin is how many flows there are of a size.
+// A Bin is the number of flows of a size.
 type Bin struct {
 	Size  uint64
 	Flows float64
 }
 
-// New checks that a dump is one of its layout.
+// New returns a reading of a dump. It returns an error if the dump does not match its layout.
 func New(d Dump) (*Reading, error) {
 	if err := d.Geometry.Validate(); err != nil {
 		return nil, err
@@ -61,18 +61,18 @@ func New(d Dump) (*Reading, error) {
 	switch r.Sketch.Algorithm {
 	case flymon.Bloom, flymon.LinearCounting, flymon.OddSketch:
 		for _, row := range r.Sketch.Rows {
-			// A dump may have bits set that the map never sets: a row cannot be more than full.
+			// A dump may have bits that the map never sets, but a row cannot be more than full.
 			r.loads = append(r.loads, min(1, ones(r.Registers[row[0]])/r.bitsIn(row[0])))
 		}
 	}
 	return r, nil
 }
 
-// scale is the factor for numbers of packets of a task that sees only a share of them.
+// scale returns the factor for packet counts of a task that counts only a share of the packets.
 func (r *Reading) scale() float64 { return float64(uint64(1) << r.Task.Share) }
 
-// flow is the part of a vector that distinguishes flows: of the task's key, or where that is none
-// of its attribute's.
+// flow returns the part of a vector that distinguishes flows: by the task's key, or by its attribute's key if the task
+// has none.
 func (r *Reading) flow(v flymon.Vector) flymon.Vector {
 	if r.Task.Key.IsZero() {
 		return v.And(r.Task.Attribute.Of)

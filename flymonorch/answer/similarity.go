@@ -9,19 +9,18 @@ import (
 	"tamtam/tam/sketch"
 )
 
-// Units of an odd sketch: a Bloom filter, and the bits that elements turn that it does not know.
+// Units of an odd sketch: a Bloom filter, and the bits that elements new to the filter toggle.
 const (
 	seenElements = 0
 	oddBits      = 1
 )
 
-// Similarity compares the sets of two readings of one layout, or of layouts that choose
-// the same bits: how many elements are in one of both only, and the Jaccard similarity of
-// both. It is nil for others.
+// Similarity compares the sets of two readings of one layout, or of layouts that select the same bits. It returns the
+// number of elements in exactly one set, and the Jaccard similarity. It returns nil for other readings.
 //
-// The odd sketches' XOR is that of what is in one set only, of those elements that turned a bit: each
-// set lacks as many as its Bloom filter took for others that had come. That may add to the difference, or
-// take from it, at most what both lack; the sets' sizes are the filters'.
+// The XOR of the odd sketches contains the elements in exactly one set, of those that toggled a bit. Each set lacks the
+// elements that its Bloom filter mistook for earlier ones. That changes the difference by at most the number of
+// elements that both lack. The sets' sizes are those of the filters.
 func Similarity(a, b *Reading) map[string]flymon.Estimate {
 	if !a.comparable(b) {
 		return nil
@@ -40,7 +39,7 @@ func Similarity(a, b *Reading) map[string]flymon.Estimate {
 		diff.Lower, diff.Upper = 0, math.Inf(1)
 	}
 	jaccard := func(diff, x, y float64) float64 {
-		all := (x + y + diff) / 2 // of the union: half of both and of what they have not in common
+		all := (x + y + diff) / 2 // size of the union: half the sum of both sizes and the difference
 		if all <= 0 {
 			return 1
 		}
@@ -61,10 +60,10 @@ func Similarity(a, b *Reading) map[string]flymon.Estimate {
 	}
 }
 
-// filtered is how many elements there were at least: the bits of the Bloom filter that are set.
+// filtered returns the minimum number of elements: the number of set bits in the Bloom filter.
 func (r *Reading) filtered() float64 { return ones(r.Registers[r.Sketch.Rows[0][seenElements]]) }
 
-// oddSize is how many elements turned a bit of words.
+// oddSize returns the number of elements that toggled a bit in words.
 func (r *Reading) oddSize(words []uint32) flymon.Estimate {
 	n := float64(max(2, len(r.Layout.Units[r.Sketch.Rows[0][seenElements]].Map))) * float64(len(words))
 	odd := ones(words)

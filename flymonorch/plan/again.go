@@ -7,25 +7,26 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// A Place is where a task is, as it can be remembered: what of a layout does not follow from the task.
+// A Place is the stored place of a task: the parts of a layout that do not follow from the task.
 type Place struct {
-	Units []Seat            `json:"units"` // in the order of the layout's
+	Units []Seat            `json:"units"` // in the order of the layout's units
 	Masks []flymon.MaskRule `json:"masks"`
-	From  uint16            `json:"from,omitempty"` // the coin
+	From  uint16            `json:"from,omitempty"` // coin of the task
 	To    uint16            `json:"to,omitempty"`
 }
 
-// A Seat is the place of one unit: its buckets, and the hash units that make its keys, without the shifts.
+// A Seat is the place of one unit: its buckets, and the hash units of its keys, without the shifts.
 type Seat struct {
-	Group   int        `json:"group"`
-	CMU     int        `json:"cmu"`
-	Base    uint32     `json:"base"`
-	Buckets uint32     `json:"buckets,omitempty"` // of all banks; 0: not remembered, those that the task takes now
+	Group int    `json:"group"`
+	CMU   int    `json:"cmu"`
+	Base  uint32 `json:"base"`
+	// of all banks; zero if not stored, which means those that the task needs now
+	Buckets uint32     `json:"buckets,omitempty"`
 	Key     flymon.Ref `json:"key"`
-	Element flymon.Ref `json:"element,omitzero"` // of P1 from a compressed key
+	Element flymon.Ref `json:"element,omitzero"` // key of P1 from a compressed key
 }
 
-// Place returns where the task is.
+// Place returns the place of the task.
 func (p *Placed) Place() Place {
 	at := Place{Masks: p.Layout.Masks}
 	for i := range p.Layout.Units {
@@ -40,8 +41,8 @@ func (p *Placed) Place() Place {
 	return at
 }
 
-// TryAt says what a new task would be at a place, and takes nothing. An error says why the place is not one for the
-// task, or whose it is.
+// TryAt returns a new task at a place, without allocating it. An error names the reason why the place is unsuitable, or
+// the task that uses it.
 func (p *Pool) TryAt(name string, t flymon.Task, at Place) (*Placed, error) {
 	if p.Get(name) != nil {
 		return nil, fmt.Errorf("task %q has a place already", name)
@@ -58,7 +59,7 @@ func (p *Pool) TryAt(name string, t flymon.Task, at Place) (*Placed, error) {
 	return placed, placed.Layout.Check(&p.geo)
 }
 
-// AddAt is TryAt, and takes the place.
+// AddAt does the same as TryAt, and allocates the place.
 func (p *Pool) AddAt(name string, t flymon.Task, at Place) (*Placed, error) {
 	placed, err := p.TryAt(name, t, at)
 	if err != nil {
@@ -94,7 +95,7 @@ func (s *search) again(at *Place) error {
 	return nil
 }
 
-// toss takes the coin of a place.
+// toss uses the coin of a place.
 func (s *search) toss(at *Place) error {
 	if s.task.Share > 0 {
 		span := uint16(256 >> s.task.Share)
@@ -108,7 +109,7 @@ func (s *search) toss(at *Place) error {
 	return nil
 }
 
-// sit is step i at some seats.
+// sit returns the choice for step i at these seats.
 func (s *search) sit(i int, seats []Seat, masks []flymon.MaskRule) (choice, error) {
 	parts, c, end := s.recipe.steps[i], choice{group: seats[0].Group}, s.view.geo.Groups
 	if len(s.recipe.steps) == 1 {
@@ -137,7 +138,7 @@ func (s *search) sit(i int, seats []Seat, masks []flymon.MaskRule) (choice, erro
 	return c, nil
 }
 
-// alike checks that the keys of steps whose buckets follow from each other are made by the same polynomial.
+// alike checks the polynomials of steps whose buckets follow from each other: their keys must come from the same one.
 func (s *search) alike(c *choice, i int, key flymon.Ref) error {
 	if !s.recipe.alike {
 		return nil
@@ -165,7 +166,7 @@ func (s *search) seat(c *choice, at Seat, p *part) error {
 	}
 	cmu := &s.view.groups[c.group].cmus[at.CMU]
 	n := p.unit.Size * s.recipe.banks
-	if at.Buckets != 0 && at.Buckets != n { // what is beside them may be a task's that has not come yet
+	if at.Buckets != 0 && at.Buckets != n { // the buckets beside them may belong to a task that is not deployed yet
 		return fmt.Errorf("%d buckets, want %d: the task was resized", at.Buckets, n)
 	}
 	if at.Base%n != 0 || uint64(at.Base)+uint64(n) > uint64(geo.Depth) {
@@ -182,7 +183,7 @@ func (s *search) seat(c *choice, at Seat, p *part) error {
 	return nil
 }
 
-// again gives a part the compressed keys that it had.
+// again gives a part its previous compressed keys.
 func (h *hashing) again(at Seat, p *part, masks []flymon.MaskRule) (refs partRefs, err error) {
 	if refs.key, err = h.make(p.key, at.Key, masks); err == nil && !p.element.IsZero() {
 		refs.element, err = h.make(p.element, at.Element, masks)
@@ -190,7 +191,7 @@ func (h *hashing) again(at Seat, p *part, masks []flymon.MaskRule) (refs partRef
 	return refs, err
 }
 
-// make has a key made by the hash units of a ref.
+// make lets the hash units of a ref make a key.
 func (h *hashing) make(k flymon.Key, r flymon.Ref, masks []flymon.MaskRule) (flymon.Ref, error) {
 	r.Shift = 0
 	if r.A < 0 || r.A >= len(h.units) || r.B < 0 || r.B > len(h.units) || r.B > 0 && r.B-1 <= r.A {
@@ -217,7 +218,7 @@ func (h *hashing) make(k flymon.Key, r flymon.Ref, masks []flymon.MaskRule) (fly
 	return r, nil
 }
 
-// mask gives a hash unit the mask that it had, and returns it.
+// mask gives a hash unit its previous mask, and returns it.
 func (h *hashing) mask(unit int, masks []flymon.MaskRule) (flymon.Key, error) {
 	i := slices.IndexFunc(masks, func(m flymon.MaskRule) bool { return m.Group == h.choice.group && m.Unit == unit })
 	if i < 0 {

@@ -9,22 +9,21 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// A recipe is a task compiled, except for its place: the units of each step are in one group, and
-// each step is in a group at least flymon.Apart behind that of the step before.
+// A recipe is a compiled task without its place. The units of each step are in one group. Each step is in a group at
+// least flymon.Apart behind that of the previous step.
 type recipe struct {
 	steps [][]part
-	// alike says that the keys of all steps are made by units with the same polynomial, so that a
-	// step's bucket follows from that of the step before.
+	// alike means that the keys of all steps come from units with the same polynomial, so that a step's bucket follows
+	// from the previous step's.
 	alike  bool
 	sketch flymon.Sketch
 	digest *flymon.Digest
 	banks  uint32
 }
 
-// A part is a unit without a place. Keys are given as masks; the refs of the unit
-// have only their shifts.
+// A part is a unit without a place. Keys are given as masks, and the refs of the unit have only their shifts.
 type part struct {
-	key, element flymon.Key // element: of P1 from a compressed key
+	key, element flymon.Key // element is the key of P1 from a compressed key
 	unit         flymon.Unit
 }
 
@@ -50,7 +49,7 @@ func (p *Pool) compile(t flymon.Task) (*recipe, error) {
 	return c.recipe, err
 }
 
-// choose gives a task an algorithm if it names none, and returns an error for what this chip does not have.
+// choose selects an algorithm if the task names none, and returns an error if this chip does not support the task.
 func (p *Pool) choose(t *flymon.Task) error {
 	if err := errors.Join(p.geo.Validate(), t.Check()); err != nil {
 		return err
@@ -83,7 +82,7 @@ type compiler struct {
 	recipe *recipe
 }
 
-// steps makes the recipe's steps, as the algorithm wants them.
+// steps makes the recipe's steps for the algorithm.
 func (c *compiler) steps() error {
 	switch c.task.Algorithm {
 	case flymon.CMS, flymon.MRAC, flymon.SuMaxMax:
@@ -108,7 +107,7 @@ func (c *compiler) steps() error {
 	return fmt.Errorf("algorithm %q is not known", c.task.Algorithm)
 }
 
-// rows is the number of rows: that of the task, or the algorithm's own.
+// rows returns the number of rows: the task's, or the algorithm's default.
 func (c *compiler) rows() (int, error) {
 	own, most := 3, c.pool.geo.CMUs
 	switch c.task.Algorithm {
@@ -131,7 +130,7 @@ func (c *compiler) rows() (int, error) {
 	return n, nil
 }
 
-// size is how many buckets each of n equal partitions has.
+// size returns the number of buckets of each of n equal partitions.
 func (c *compiler) size(n int) (uint32, error) {
 	if c.task.Algorithm == flymon.SuMaxMax && c.task.Key.IsZero() {
 		return uint32(c.pool.geo.MinSize()), nil
@@ -142,7 +141,7 @@ func (c *compiler) size(n int) (uint32, error) {
 // power returns the power of two for one of n partitions with a number of buckets.
 func (c *compiler) power(want, n int) (uint32, error) {
 	g := &c.pool.geo
-	size := 1 << bits.Len(uint(want-1)) // at least what is wanted
+	size := 1 << bits.Len(uint(want-1)) // at least the requested number
 	if half := size / 2; !c.task.Accurate && want-half <= size-want && half > 0 {
 		size = half
 	}
@@ -155,12 +154,12 @@ func (c *compiler) power(want, n int) (uint32, error) {
 	return uint32(size), nil
 }
 
-// shift turns a compressed key so that rows look at bits as different as may be.
+// shift returns the rotation of a compressed key that makes rows use bits as different as possible.
 func shift(row, rows int) uint8 { return uint8(32 * row / rows) }
 
 func constant(v uint32) flymon.Param { return flymon.Param{From: flymon.Const, Value: v} }
 
-// add is what a packet adds to a counter.
+// add returns the amount that a packet adds to a counter.
 func (c *compiler) add() flymon.Param {
 	if c.task.Attribute.Kind == flymon.Bytes {
 		return flymon.Param{From: flymon.Size}
@@ -168,14 +167,14 @@ func (c *compiler) add() flymon.Param {
 	return constant(1)
 }
 
-// maxFrame is more than the bytes of any frame.
+// maxFrame exceeds the bytes of any frame.
 const maxFrame = 1 << 14
 
-// bytesFull is where a counter of bytes stops, so that it does not begin at 0 again:
-// what is added to it and to those that follow it fits. A bucket must have 16 bits.
+// bytesFull returns the value at which a byte counter stops, so that it does not wrap: later additions to it and to the
+// following counters still fit. A bucket must have 16 bits.
 func bytesFull(width int) uint32 { return uint32(1<<width - 2*maxFrame) }
 
-// full is where counters stop.
+// full returns the value at which counters stop.
 func (c *compiler) full() flymon.Param {
 	if c.task.Attribute.Kind == flymon.Bytes {
 		return constant(bytesFull(c.pool.geo.Width))
@@ -183,7 +182,7 @@ func (c *compiler) full() flymon.Param {
 	return constant(c.pool.geo.Mask())
 }
 
-// counters are rows of equal counters: count-min, MRAC, SuMax(Max).
+// counters makes rows of equal counters: count-min, MRAC, SuMax(Max).
 func (c *compiler) counters() error {
 	op, p1 := flymon.CondAdd, c.add()
 	switch c.task.Attribute.Kind {
@@ -200,10 +199,10 @@ func (c *compiler) counters() error {
 	})
 }
 
-// queueScale lets small buckets hold queues of up to 16 MB and delays of 16 ms.
+// queueScale returns a scale with which small buckets hold queues of up to 16 MB and delays of 16 ms.
 func (c *compiler) queueScale() uint8 { return uint8(max(0, 24-c.pool.geo.Width)) }
 
-// parallel makes rows of one step.
+// parallel makes the rows of a single step.
 func (c *compiler) parallel(fill func(row int, u *part)) error {
 	n, err := c.rows()
 	if err != nil {
@@ -224,9 +223,8 @@ func (c *compiler) parallel(fill func(row int, u *part)) error {
 	return nil
 }
 
-// suMaxSum puts each row behind the one before: a counter grows only if it is below the least of
-// those before it. Full ones say nothing; bytes then stop where they do in the first row, so that
-// no counter begins at 0 again.
+// suMaxSum puts each row behind the previous one: a counter grows only if it is below the least of those before it.
+// Full counters are ignored. Byte counters then stop at the same value as in the first row, so that none wraps.
 func (c *compiler) suMaxSum() error {
 	n, err := c.rows()
 	if err != nil {
@@ -254,7 +252,7 @@ func (c *compiler) suMaxSum() error {
 	return nil
 }
 
-// tower has rows of counters of different width, at the top of the buckets.
+// tower makes rows of counters of different widths, at the top of the buckets.
 func (c *compiler) tower() error {
 	width := c.pool.geo.Width
 	widths := []int{8, 16, width}
@@ -269,15 +267,15 @@ func (c *compiler) tower() error {
 	})
 }
 
-// braids has rows of two layers. A bucket of the first layer that is full lets the
-// rest of its packets count in the second, whose bucket is the first's modulo its size.
+// braids makes rows of two layers. Packets beyond a full bucket of the first layer count in the second, in the first's
+// bucket index modulo the second's size.
 func (c *compiler) braids() error {
 	n, err := c.rows()
 	if err != nil {
 		return err
 	}
 	least := uint32(c.pool.geo.MinSize())
-	first, err := c.power((4*int(c.task.Memory)+5*n-1)/(5*n), n) // with a second layer of a quarter
+	first, err := c.power((4*int(c.task.Memory)+5*n-1)/(5*n), n) // with a second layer of a quarter of the size
 	if err != nil {
 		return err
 	}
@@ -303,8 +301,7 @@ func (c *compiler) braids() error {
 	return nil
 }
 
-// hashed makes n rows whose parameter is made of bits of the element that the
-// address does not use.
+// hashed makes n rows whose parameter uses bits of the element that the address does not use.
 func (c *compiler) hashed(n int, size uint32, width int, fill func(u *part)) {
 	var step []part
 	element := c.task.Attribute.Of
@@ -320,12 +317,12 @@ func (c *compiler) hashed(n int, size uint32, width int, fill func(u *part)) {
 	c.recipe.sketch.Element = step[0].unit.P1
 }
 
-// besides is a parameter of so many bits of the compressed key, or as many as are left, that the
-// address of size buckets does not use, whose shift is given.
+// besides returns a parameter of width bits of the compressed key, or all that are left, which the address of size
+// buckets with this shift does not use.
 func (c *compiler) besides(shift uint8, size uint32, width int) flymon.Param {
 	address := bits.TrailingZeros32(size)
 	from := address
-	if c.task.Shifted { // the address is made of the highest of the bits that choose among all buckets
+	if c.task.Shifted { // the address consists of the highest bits that select among all buckets
 		from = bits.TrailingZeros(uint(c.pool.geo.Depth))
 	}
 	return flymon.Param{
@@ -333,7 +330,7 @@ func (c *compiler) besides(shift uint8, size uint32, width int) flymon.Param {
 	}
 }
 
-// oneHot maps a parameter to a bit of a bucket, by so many of its bits.
+// oneHot returns rules that map a parameter to a bit of a bucket, and the number of the parameter's bits.
 func (c *compiler) oneHot() (choose int, rules []flymon.MapRule) {
 	choose = bits.Len(uint(c.pool.geo.Width)) - 1
 	for bit := range 1 << choose {
@@ -342,8 +339,8 @@ func (c *compiler) oneHot() (choose int, rules []flymon.MapRule) {
 	return choose, rules
 }
 
-// hyperLogLog keeps the greatest of the strings of each bucket: the more of its
-// highest bits are ones, the more elements there were.
+// hyperLogLog keeps the greatest string of each bucket. The more of its highest bits are ones, the more elements there
+// were.
 func (c *compiler) hyperLogLog() error {
 	size, err := c.oneRow()
 	if err != nil {
@@ -376,8 +373,7 @@ func (c *compiler) bitmap() error {
 	return c.enough(choose, n)
 }
 
-// enough refuses rows that are so large that too few bits of the compressed key are left to choose a
-// bit by.
+// enough returns an error for rows so large that too few bits of the compressed key are left to select a bit.
 func (c *compiler) enough(choose, rows int) error {
 	if got := c.recipe.sketch.Element.Bits; int(got) < choose {
 		return fmt.Errorf("memory is %d, want at most %d buckets: %d bits of the compressed key are left to choose a bit by",
@@ -386,9 +382,9 @@ func (c *compiler) enough(choose, rows int) error {
 	return nil
 }
 
-// oddSketch has a Bloom filter of one row, which tells elements that come for the first time from
-// those that come again, and behind it, with a quarter of its buckets, bits that each element turns
-// once. A filter of one row is exact as long as there are far fewer elements than bits.
+// oddSketch makes a Bloom filter of one row, which distinguishes new elements from repeated ones. Behind it, with a
+// quarter of the buckets, are bits that each element toggles once. A filter of one row is accurate if there are far
+// fewer elements than bits.
 func (c *compiler) oddSketch() error {
 	if _, err := c.rows(); err != nil {
 		return err
@@ -411,7 +407,7 @@ func (c *compiler) oddSketch() error {
 func (c *compiler) beauCoup() error {
 	threshold := c.task.Threshold
 	if threshold == 0 {
-		threshold = 1 << 16 // of all packets: a wide range
+		threshold = 1 << 16 // for all packets: a wide range
 	}
 	coupons, draw, err := flymon.Coupons(threshold, uint8(c.pool.geo.Width))
 	if err != nil {
@@ -435,8 +431,8 @@ func (c *compiler) beauCoup() error {
 	})
 }
 
-// maxInterval has three units for each instance: one, a Bloom filter, knows new flows, one the
-// last arrival, one the longest interval.
+// maxInterval makes three units per instance: a Bloom filter that detects new flows, the last arrival, and the longest
+// interval.
 func (c *compiler) maxInterval() error {
 	n, err := c.rows()
 	if err != nil {
@@ -467,10 +463,10 @@ func (c *compiler) maxInterval() error {
 	return nil
 }
 
-// unbounded is the longest interval that a task without epochs tells apart from a shorter one.
+// unbounded is the longest distinguishable interval of a task without epochs.
 const unbounded = time.Hour
 
-// timeScale is the unit of time, 2^scale ns, in which a bucket holds an epoch.
+// timeScale returns the exponent of the time unit, 2^scale ns, with which a bucket holds an epoch.
 func timeScale(epoch time.Duration, width int) uint8 {
 	if epoch == 0 {
 		epoch = unbounded

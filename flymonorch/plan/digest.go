@@ -6,12 +6,12 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// digest makes the chip report flows that reach the threshold in one row. The row never counts too
-// little, but for intervals, which are too short where another flow has the bucket of the last
-// arrival. The threshold is refused if no bucket gets there.
+// digest makes the chip report flows that reach the threshold in one row. The row never counts too little, except for
+// intervals, which are too short if another flow shares the bucket of the last arrival. It returns an error if no
+// bucket can reach the threshold.
 func digest(t *flymon.Task, s *flymon.Sketch, width int) (*flymon.Digest, error) {
 	d := &flymon.Digest{Key: t.Key}
-	if s.Algorithm == flymon.CounterBraids { // they are decoded by all flows there were
+	if s.Algorithm == flymon.CounterBraids { // these are decoded with all flows that occurred
 		d.Threshold = 1 << (width - int(s.Bits[0]))
 		return d, nil
 	}
@@ -29,7 +29,7 @@ func digest(t *flymon.Task, s *flymon.Sketch, width int) (*flymon.Digest, error)
 		d.Threshold = uint32(1<<s.Coupons - 1)
 		return d, nil
 	case flymon.CMS, flymon.SuMaxSum, flymon.MRAC:
-		if s.Algorithm == flymon.MRAC && t.ChangeThreshold == 0 { // which counts heavy flows by its distribution
+		if s.Algorithm == flymon.MRAC && t.ChangeThreshold == 0 { // MRAC counts heavy flows by its distribution
 			return nil, nil
 		}
 		reach = max(1, threshold>>t.Share)
@@ -42,7 +42,7 @@ func digest(t *flymon.Task, s *flymon.Sketch, width int) (*flymon.Digest, error)
 		b := int(s.Bits[len(s.Rows)-1])
 		most, unit = uint64(1)<<b-1, uint64(1)<<(width-b)
 	case flymon.SuMaxMax:
-		if t.Key.IsZero() { // there is one flow
+		if t.Key.IsZero() { // there is only one flow
 			return nil, nil
 		}
 		if reach = threshold >> s.Scale; reach == 0 {
@@ -63,8 +63,8 @@ func digest(t *flymon.Task, s *flymon.Sketch, width int) (*flymon.Digest, error)
 	return d, nil
 }
 
-// reported returns from which count on flows are reported, and the field that says so: a flow that changes by the
-// change threshold reaches it before or after.
+// reported returns the count from which on flows are reported, and the field that determines it. A flow that changes by
+// the change threshold reaches it before or after.
 func reported(t *flymon.Task, s *flymon.Sketch) (threshold uint64, field string) {
 	if c := t.ChangeThreshold; c > 0 && (t.Threshold == 0 || c < t.Threshold || s.Algorithm == flymon.MRAC) {
 		return c, "change-threshold"

@@ -6,7 +6,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// expected says what error to expect, by the algorithm's theory and by sampling.
+// expected describes the expected error, by the algorithm's theory and by sampling.
 func expected(p *Placed) string {
 	s := theory(p)
 	if n := p.Task.Share; n > 0 {
@@ -54,7 +54,7 @@ func theory(p *Placed) string {
 	return fmt.Sprintf("never too low; the least of %d rows of %d buckets", d, w)
 }
 
-// translation says what address translation takes in each CMU, as figure 11 counts it.
+// translation describes the cost of address translation in each CMU, counted as in figure 11.
 func translation(p *Placed, g flymon.Geometry) string {
 	entries := 0
 	for i := range p.Layout.Units {
@@ -69,5 +69,5 @@ func translation(p *Placed, g flymon.Geometry) string {
 		"to compute all shifted keys before", cost.Words, cost.Bits)
 }
 
-// bitsOf is how many bits of a bucket are chosen from.
+// bitsOf returns the number of bits of a bucket that can be selected.
 func bitsOf(p *Placed) int { return len(p.Layout.Units[0].Map) }

@@ -11,23 +11,23 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// A Lack says what a chip has too little of for a task: with fewer tasks there would be room.
+// A Lack is an error for a task that does not fit. With fewer tasks it would.
 type Lack struct {
 	Task flymon.Task
-	What string // in words: what is needed, and why no group has it
-	// InTheWay are tasks without which there is room; nil: not looked for, or the task itself is in
-	// its way.
+	What string // in words: the requirement, and why no group meets it
+	// InTheWay lists tasks without which it would fit. Nil means that they were not searched for, or that the task
+	// itself is in the way.
 	InTheWay []string
-	// Pinned are pinned tasks that would have to move for the task; nil: they would not help.
+	// Pinned lists pinned tasks that would have to move for the task. Nil means that this would not help.
 	Pinned []string
 }
 
 func (l *Lack) Error() string { return l.What }
 
-// LacksRoom marks the error as one that may pass when something is removed.
+// LacksRoom marks the error as one that may disappear when something is removed.
 func (l *Lack) LacksRoom() {}
 
-// beside says of what is short for a change that the task keeps its place until then.
+// beside adds to a lack that the task keeps its current place until then.
 func beside(err error) error {
 	var l *Lack
 	if errors.As(err, &l) {
@@ -37,27 +37,28 @@ func beside(err error) error {
 	return err
 }
 
-// pinnedHere says that a pinned task cannot stay where it is with another filter, because of other tasks.
+// pinnedHere returns the error of a pinned task that cannot stay at its place with another filter, because of other
+// tasks.
 func pinnedHere(old *Placed, t flymon.Task, others []string) error {
 	return &Lack{Task: t, InTheWay: others, Pinned: []string{old.Name}, What: fmt.Sprintf(
 		"task %s is pinned to its CMUs in %s, where its new filter meets those of %s",
 		old.Name, old.Groups(), taskWords(others))}
 }
 
-// pinned is the lack where pinned tasks would have to move.
+// pinned returns the lack if pinned tasks would have to move.
 func (l *Lack) pinned(tasks []string) error {
 	return &Lack{Task: l.Task, Pinned: tasks,
 		What: fmt.Sprintf("%s; to make room %s would have to move, but is pinned", l.What, taskWords(tasks))}
 }
 
-// A refusal is why a CMU does not take a row.
+// A refusal is the reason why a CMU does not accept a row.
 type refusal struct {
 	what       string
 	have, need int
-	task       string // whose filter meets; "": what is short
+	task       string // task whose filter meets; "" if too little of what is free
 }
 
-// why says what the CMUs of a group lack for rows, of which some have found theirs.
+// why describes what the CMUs of a group lack for the rows. found is the number of rows with a CMU.
 func why(found, rows int, refused []refusal) string {
 	words := []string{fmt.Sprintf("%d of %d CMUs will do", found, rows)}
 	var whats, tasks []string
@@ -83,7 +84,7 @@ func why(found, rows int, refused []refusal) string {
 	return strings.Join(words, "; ")
 }
 
-// because records why a group is not suitable.
+// because records why a group is unsuitable.
 func (s *search) because(group int, why string) {
 	if s.why == nil {
 		s.why = map[string][]int{}
@@ -93,7 +94,7 @@ func (s *search) because(group int, why string) {
 	}
 }
 
-// keysInUse says that hash units are short.
+// keysInUse describes a shortage of hash units.
 func (s *search) keysInUse(g int, parts []part) string {
 	want := map[string]bool{}
 	for i := range parts {
@@ -114,21 +115,21 @@ func (s *search) keysInUse(g int, parts []part) string {
 		strings.Join(slices.Sorted(maps.Keys(want)), " and "), strings.Join(have, ", "))
 }
 
-// maxReasons bounds how many reasons a Lack gives.
+// maxReasons is the maximum number of reasons in a Lack.
 const maxReasons = 4
 
-// lack says what is short, with the reasons of all groups.
+// lack returns the error with the reasons of all groups.
 func (s *search) lack() error {
 	return &Lack{Task: *s.task, What: fmt.Sprintf("%s needs %s; %s", s.recipe.sketch.Algorithm, s.need(), s.reasons())}
 }
 
-// never says why such a chip cannot do it even with no other task.
+// never returns the error of a task that does not fit even without other tasks.
 func (s *search) never() error {
 	return fmt.Errorf("%s needs %s, more than a chip has that does nothing else; %s",
 		s.recipe.sketch.Algorithm, s.need(), s.reasons())
 }
 
-// need is what a task takes, in words.
+// need describes the requirements of a task.
 func (s *search) need() string {
 	steps := s.recipe.steps
 	if len(steps) == 1 {
@@ -144,7 +145,7 @@ func cmus(n int) string {
 	return fmt.Sprintf("%d CMUs", n)
 }
 
-// reasons are those of all groups, the first ones first.
+// reasons returns the reasons of all groups, ordered by group.
 func (s *search) reasons() string {
 	type reason struct {
 		why    string

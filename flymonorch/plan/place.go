@@ -7,9 +7,8 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// place finds the best place of a task beside all others: where it is least in the way of
-// chains that are longer than it, then where the fewest hash units must be given a mask, in
-// stacked groups if there is room, and then in the groups with the lowest numbers.
+// place returns the best place of a task beside all others. It prefers the place that least obstructs longer chains,
+// then the one with the fewest new hash masks. Then it prefers stacked groups, and finally the lowest group numbers.
 func (p *Pool) place(name string, t flymon.Task) (*Placed, error) {
 	r, err := p.compile(t)
 	if err != nil {
@@ -36,14 +35,14 @@ func (p *Pool) search(name string, r *recipe, t *flymon.Task) *search {
 	return s
 }
 
-// searchIn looks for places with a step in each of these groups.
+// searchIn looks for places with one step in each of these groups.
 func (p *Pool) searchIn(name string, r *recipe, t *flymon.Task, groups []int) *search {
 	s := &search{view: p.view(name), recipe: r, task: t, strain: strain(&p.geo, len(r.steps)), only: groups}
 	s.run()
 	return s
 }
 
-// run looks for places: of a task that sees a share of the packets, with each coin.
+// run looks for places. For a task with a share of the packets it tries each coin.
 func (s *search) run() {
 	t, geo := s.task, &s.view.geo
 	shares := 1 << t.Share
@@ -62,12 +61,11 @@ func (s *search) run() {
 	}
 }
 
-// strain says of each group how many longer chains could go through it that a task of so
-// many steps would be in the way of: those of three steps count before those of two. So the
-// groups that chains can do without fill up first.
+// strain returns for each group the number of longer chains through it that a task of this many steps would obstruct.
+// Chains of three steps outweigh those of two. So the groups that chains do not need fill up first.
 func strain(g *flymon.Geometry, steps int) []int {
 	all := make([]int, g.All())
-	const most = 1 << 16 // chains of two steps
+	const most = 1 << 16 // exceeds the number of chains of two steps
 	for a := range g.Groups {
 		for b := a + flymon.Apart; b < g.Groups; b++ {
 			if steps < 2 {
@@ -89,29 +87,29 @@ type search struct {
 	view     *view
 	recipe   *recipe
 	task     *flymon.Task
-	from, to uint16 // the coin that is tried
+	from, to uint16 // the current coin
 	spliced  bool
-	strain   []int // of groups
-	only     []int // groups, one for each step; nil: any
+	strain   []int // by group
+	only     []int // groups, one for each step; nil means any
 	best     []choice
-	cost     [2]int    // strain, hash units that get a mask
-	coin     [2]uint16 // of best
+	cost     [2]int    // strain, and number of hash units that get a mask
+	coin     [2]uint16 // coin of best
 	why      map[string][]int
 }
 
-// A choice is one step in one group.
+// A choice is the place of one step in one group.
 type choice struct {
 	group int
 	refs  []partRefs // of the parts
 	cmus  []int
 	bases []uint32
 	masks []flymon.MaskRule
-	cost  int // hash units that get a mask
+	cost  int // number of hash units that get a mask
 }
 
 type partRefs struct{ key, element flymon.Ref }
 
-// step tries all groups from one on for step i, behind the choices before it.
+// step tries all groups from from on for step i, after the choices before it.
 func (s *search) step(i, from int, before []choice) {
 	if i == len(s.recipe.steps) {
 		var cost [2]int
@@ -139,14 +137,12 @@ func (s *search) step(i, from int, before []choice) {
 	}
 }
 
-// earlier reports whether choices are in groups before those of others: other coins may
-// have room there.
+// earlier reports whether choices are in earlier groups than others, because other coins may have space there.
 func earlier(a, b []choice) bool {
 	return slices.CompareFunc(a, b, func(x, y choice) int { return x.group - y.group }) < 0
 }
 
-// in returns how a step can be in a group: one way, or where the polynomial matters
-// one for each hash unit.
+// in returns the possible choices of a step in a group: one, or one for each hash unit if the polynomial matters.
 func (s *search) in(g, i int, before []choice) []choice {
 	parts := s.recipe.steps[i]
 	group := &s.view.groups[g]
@@ -186,7 +182,7 @@ func (s *search) in(g, i int, before []choice) []choice {
 	return all
 }
 
-// memory finds a CMU with room for each part.
+// memory finds a CMU with space for each part.
 func (s *search) memory(g int, parts []part) (choice, bool) {
 	c := choice{group: g}
 	least := uint32(s.view.geo.MinSize())
@@ -221,8 +217,8 @@ func (s *search) memory(g int, parts []part) (choice, bool) {
 	return c, false
 }
 
-// keys gives each part its compressed keys. only is the hash unit that must make
-// the first key by itself; below 0: any.
+// keys gives each part its compressed keys. only is the hash unit that must make the first key alone, or negative for
+// any.
 func (s *search) keys(c *choice, parts []part, only int) bool {
 	c.refs, c.masks, c.cost = nil, nil, 0
 	h := hashing{choice: c, units: slices.Clone(s.view.groups[c.group].hash)}
@@ -242,13 +238,13 @@ func (s *search) keys(c *choice, parts []part, only int) bool {
 	return true
 }
 
-// hashing is the hash units of a choice's group, with the masks that the choice gives them.
+// hashing holds the hash units of a choice's group, with the masks that the choice gives them.
 type hashing struct {
 	choice *choice
 	units  []hashView
 }
 
-// find has a key made by units that make it already, or else by one that is free.
+// find returns units that already make a key, or else a free one.
 func (h *hashing) find(k flymon.Key, only int) (flymon.Ref, bool) {
 	for i := range h.units {
 		if u := &h.units[i]; u.used && !u.two && u.key == k && (only < 0 || only == i) {
@@ -280,8 +276,7 @@ func (h *hashing) use(unit int) {
 	}
 }
 
-// exclusive finds two hash units whose keys make up a key and share nothing of a
-// packet but the IP version.
+// exclusive returns two hash units whose keys together make up a key and share no field except the IP version.
 func exclusive(hash []hashView, k flymon.Key) (a, b int, ok bool) {
 	for a = range hash {
 		for b = a + 1; b < len(hash); b++ {
@@ -301,7 +296,7 @@ func apart(x, y flymon.Key) bool {
 	return common.IsZero()
 }
 
-// placed makes the layout of the best choice.
+// placed returns the layout of the best choice.
 func (s *search) placed(name string, t flymon.Task) *Placed {
 	l := flymon.Layout{Task: name, Filter: t.Filter, Flow: t.Key, Measures: t.Attribute.String(), Digest: s.recipe.digest}
 	if s.recipe.banks == 2 {

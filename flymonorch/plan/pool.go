@@ -8,14 +8,13 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// A Pool is what of a chip's CMU groups is in use.
+// A Pool is the usage of a chip's CMU groups.
 type Pool struct {
 	geo   flymon.Geometry
-	tasks []*Placed // by name
-	// reserved are places for tasks that move there when others have left: nothing else is placed
-	// there.
+	tasks []*Placed // sorted by name
+	// reserved holds places for tasks that move there after others have left. Nothing else is placed there.
 	reserved []*Placed
-	seen     *view // of all these; nil: they have changed since
+	seen     *view // view of all these; nil after a change
 }
 
 // Placed is a task with its place.
@@ -24,16 +23,16 @@ type Placed struct {
 	Task     flymon.Task
 	Layout   flymon.Layout
 	Sketch   flymon.Sketch
-	Buckets  uint32 // of one bank, all rows
-	Expected string // what error to expect, in words
-	// Translation is how addresses are translated, and what that takes, in words.
+	Buckets  uint32 // buckets of one bank, in all rows
+	Expected string // expected error, in words
+	// Translation describes the address translation and its cost.
 	Translation string
 }
 
-// New returns a pool with nothing in use.
+// New returns an empty pool.
 func New(g flymon.Geometry) *Pool { return &Pool{geo: g} }
 
-// Get returns a task's place; nil: there is no such task.
+// Get returns a task's place, or nil if the task is not in the pool.
 func (p *Pool) Get(name string) *Placed {
 	if i, ok := p.index(name); ok {
 		return p.tasks[i]
@@ -46,7 +45,7 @@ func (p *Pool) index(name string) (int, bool) {
 	return slices.BinarySearchFunc(p.tasks, name, byName)
 }
 
-// put takes a task's place into the pool, for the one that it has if any.
+// put adds a task's place to the pool, or replaces its current one.
 func (p *Pool) put(t *Placed) {
 	p.seen = nil
 	if i, ok := p.index(t.Name); ok {
@@ -56,7 +55,7 @@ func (p *Pool) put(t *Placed) {
 	}
 }
 
-// Add finds a place for a new task and takes it.
+// Add finds a place for a new task and allocates it.
 func (p *Pool) Add(name string, t flymon.Task) (*Placed, error) {
 	if p.Get(name) != nil {
 		return nil, fmt.Errorf("task %q has a place already", name)
@@ -69,7 +68,7 @@ func (p *Pool) Add(name string, t flymon.Task) (*Placed, error) {
 	return placed, nil
 }
 
-// Try says what Add would, or for a task that has a place Change, and takes nothing.
+// Try returns the result of Add, or of Change for a task with a place, without allocating.
 func (p *Pool) Try(name string, t flymon.Task) (*Placed, error) {
 	if p.Get(name) == nil {
 		return p.place(name, t)
@@ -77,12 +76,12 @@ func (p *Pool) Try(name string, t flymon.Task) (*Placed, error) {
 	return p.clone().Change(name, t)
 }
 
-// clone returns a pool to try things in.
+// clone returns a copy of the pool for trials.
 func (p *Pool) clone() *Pool {
 	return &Pool{geo: p.geo, tasks: slices.Clone(p.tasks), reserved: p.reserved}
 }
 
-// with and without a place reserved.
+// with returns the pool with a reserved place, and without returns it without one.
 func (p *Pool) with(r *Placed) *Pool {
 	c := p.clone()
 	c.reserved = append(slices.Clone(p.reserved), r)
@@ -95,11 +94,9 @@ func (p *Pool) without(name string) *Pool {
 	return c
 }
 
-// Change finds a place for another form of a task. Where only the filter or what is
-// done with the answers differs, units stay. Else the old ones are frozen beside the
-// new ones until Thaw, so that they can be read; with another number of banks they go
-// at once, and so do those that an earlier Change has frozen. On error the task stays as
-// it was.
+// Change finds a place for a changed task. If only the filter or the use of the answers differs, its units stay.
+// Otherwise the old units are frozen beside the new ones until Thaw, so that they can be read. With another number of
+// banks they are freed immediately, and so are units frozen by an earlier Change. On an error the task is unchanged.
 func (p *Pool) Change(name string, t flymon.Task) (*Placed, error) {
 	old := p.Get(name)
 	if old == nil {
@@ -125,7 +122,7 @@ func (p *Pool) Change(name string, t flymon.Task) (*Placed, error) {
 	return placed, nil
 }
 
-// Pin says whether a task is pinned from now on.
+// Pin sets whether a task is pinned.
 func (p *Pool) Pin(name string, pinned bool) {
 	if old := p.Get(name); old != nil {
 		placed := *old
@@ -134,13 +131,13 @@ func (p *Pool) Pin(name string, pinned bool) {
 	}
 }
 
-// stay returns the task with the units that it has, nil if these do not suit what is wanted now, and the tasks of the
-// same CMUs whose filters meet the new one: beside them it cannot stay.
+// stay returns the task with its current units, or nil if these do not suit the new task. It also returns the tasks in
+// the same CMUs whose filters meet the new one, beside which it cannot stay.
 func (p *Pool) stay(old *Placed, t flymon.Task) (stay *Placed, others []string) {
 	a, b := old.Task, t
 	a.Filter, b.Filter = flymon.Filter{}, flymon.Filter{}
 	a.Plan, b.Plan, a.Pinned, b.Pinned = false, false, false, false
-	if a.Attribute.Kind != flymon.Distinct { // whose coupons depend on it
+	if a.Attribute.Kind != flymon.Distinct { // its coupons depend on the threshold
 		a.Threshold, b.Threshold, a.ChangeThreshold, b.ChangeThreshold = 0, 0, 0, 0
 	}
 	if a != b {
@@ -162,7 +159,7 @@ func (p *Pool) stay(old *Placed, t flymon.Task) (stay *Placed, others []string) 
 	return &placed, others
 }
 
-// Thaw frees the frozen partitions of a task; false: there are none.
+// Thaw frees the frozen partitions of a task. It returns false if there are none.
 func (p *Pool) Thaw(name string) (*Placed, bool) {
 	old := p.Get(name)
 	if old == nil || len(old.Layout.Frozen) == 0 {
@@ -174,22 +171,22 @@ func (p *Pool) Thaw(name string) (*Placed, bool) {
 	return &placed, true
 }
 
-// Remove frees what a task has.
+// Remove frees the place of a task.
 func (p *Pool) Remove(name string) {
 	if i, ok := p.index(name); ok {
 		p.seen, p.tasks = nil, slices.Delete(p.tasks, i, i+1)
 	}
 }
 
-// Use is what of a group is in use.
+// Use is the usage of a group.
 type Use struct {
 	Tasks         int
-	Keys          []flymon.Key // of the hash units; one that is not in use is zero
-	Used          []bool       // hash units in use: a task may want the key none
-	Free, Largest []uint32     // buckets by CMU: in all, and the largest partition
+	Keys          []flymon.Key // keys of the hash units; zero for an unused unit
+	Used          []bool       // hash units in use, because a key in use may be none
+	Free, Largest []uint32     // buckets by CMU: all free ones, and the largest free partition
 }
 
-// Group returns what is in use of a group; nothing if there is no such group.
+// Group returns the usage of a group, or an empty one if the group does not exist.
 func (p *Pool) Group(i int) Use {
 	if p.geo.Validate() != nil || i < 0 || i >= p.geo.All() {
 		return Use{}
@@ -207,7 +204,7 @@ func (p *Pool) Group(i int) Use {
 	return u
 }
 
-// A view is the pool seen by group and CMU.
+// A view is the pool by group and CMU.
 type view struct {
 	geo    flymon.Geometry
 	groups []groupView
@@ -222,11 +219,11 @@ type groupView struct {
 type hashView struct {
 	key  flymon.Key
 	used bool
-	two  bool // another key is reserved than it makes now: no new task can have it
+	two  bool // a key other than its current one is reserved, so no new task can use it
 }
 
 type cmuView struct {
-	taken   []bool // by the smallest partitions
+	taken   []bool // by smallest partition
 	entries int    // of maps
 	users   []user
 }
@@ -238,8 +235,8 @@ type user struct {
 	from, to uint16
 }
 
-// view makes the view of all tasks. Those of the name except are not users of CMUs:
-// its filter does not count, its buckets do.
+// view returns the view of all tasks. The task except is not a user of CMUs: its buckets count, but its filter does
+// not.
 func (p *Pool) view(except string) *view {
 	_, left := p.index(except)
 	if !left && p.seen != nil {
@@ -271,7 +268,7 @@ func (v *view) enter(t *Placed, counts bool) {
 		h := &v.groups[m.Group].hash[m.Unit]
 		*h = hashView{m.Key, true, h.two || h.used && h.key != m.Key}
 	}
-	in := 0 // groups, as bits
+	in := 0 // groups, as a bit set
 	for i := range l.Units {
 		u := &l.Units[i]
 		g := &v.groups[u.Group]
@@ -299,8 +296,7 @@ func (c *cmuView) take(u *flymon.Unit, banks uint32, least int) {
 	}
 }
 
-// meets names a task with which a filter meets in a CMU, for packets with a common
-// coin; "" if there is none.
+// meets returns a task whose filter meets f in a CMU, for packets with a common coin, or "" if there is none.
 func (v *view) meets(group, at int, f *flymon.Filter, from, to uint16) string {
 	for _, u := range v.groups[group].cmus[at].users {
 		coins := to == 0 || u.to == 0 || from < u.to && u.from < to
@@ -311,8 +307,7 @@ func (v *view) meets(group, at int, f *flymon.Filter, from, to uint16) string {
 	return ""
 }
 
-// blocks are the free buddies, each as large as it can be: where they begin and how
-// many of the smallest partitions they have.
+// blocks yields the maximal free buddies: their begin and their size in smallest partitions.
 func (c *cmuView) blocks(yield func(at, size int) bool) {
 	for at := 0; at < len(c.taken); {
 		if c.taken[at] {
@@ -330,9 +325,8 @@ func (c *cmuView) blocks(yield func(at, size int) bool) {
 	}
 }
 
-// find returns where a block of so many of the smallest partitions goes, a power
-// of two: into the smallest free buddy that holds it, of equals the first. It is -1 if
-// there is none.
+// find returns the place of a block of n smallest partitions, a power of two: the smallest free buddy that holds it,
+// the first among equals. It returns -1 if there is none.
 func (c *cmuView) find(n int) int {
 	best, smallest := -1, 0
 	for at, size := range c.blocks {
@@ -343,7 +337,7 @@ func (c *cmuView) find(n int) int {
 	return best
 }
 
-// free returns the buckets that are free, and the largest partition of them.
+// free returns the number of free buckets, and the largest free partition.
 func (c *cmuView) free(least int) (all, largest uint32) {
 	for _, size := range c.blocks {
 		n := uint32(size * least)

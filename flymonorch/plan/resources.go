@@ -7,7 +7,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// Resource is a kind of what match-action stages have.
+// Resource is a kind of resource of match-action stages.
 type Resource int
 
 // Resources, in the order of figure 13a.
@@ -17,14 +17,14 @@ const (
 	SRAM                      // blocks
 	TCAM                      // blocks
 	VLIW                      // instruction words
-	PHV                       // bits of the packet header vector: of the pipeline, not of a stage
+	PHV                       // bits of the packet header vector, per pipeline instead of per stage
 	resources
 )
 
 // Resources returns all kinds.
 func Resources() []Resource { return []Resource{HashUnits, SALUs, SRAM, TCAM, VLIW, PHV} }
 
-// String is the name that plots and input files have.
+// String returns the name in plots and input files.
 func (r Resource) String() string {
 	if r < 0 || r >= resources {
 		return fmt.Sprintf("resource %d", int(r))
@@ -42,7 +42,7 @@ func ParseResource(s string) (Resource, error) {
 	return 0, fmt.Errorf("resource %q, want one of %v", s, Resources())
 }
 
-// Amounts are of each resource.
+// Amounts holds an amount of each resource.
 type Amounts [resources]float64
 
 func (a Amounts) plus(b Amounts) Amounts {
@@ -52,19 +52,18 @@ func (a Amounts) plus(b Amounts) Amounts {
 	return a
 }
 
-// A Pipeline is what there is of match-action stages.
+// A Pipeline holds the resources of match-action stages.
 type Pipeline struct {
 	Stages      int
-	Stage       Amounts // of one stage; PHV of the pipeline
-	SRAMBits    int     // of a block
-	TCAMEntries int     // of a block
+	Stage       Amounts // per stage, except PHV, which is per pipeline
+	SRAMBits    int     // per block
+	TCAMEntries int     // per block
 	TCAMWidth   int     // bits of an entry
 }
 
-// RMT12 is the pipeline of the paper's chip. Hash units and SALUs of a stage follow from
-// what the paper states: nine groups of six hash units and three SALUs are 75 % and
-// 56.25 % of twelve stages (section 5.2). The others it does not state; they are assumed,
-// as RMT chips of its time had them.
+// RMT12 returns the pipeline of the paper's chip. The hash units and SALUs per stage follow from the paper: nine groups
+// of six hash units and three SALUs are 75 % and 56.25 % of twelve stages (section 5.2). It does not state the others,
+// which are assumed as in RMT chips of its time.
 func RMT12() Pipeline {
 	return Pipeline{
 		Stages:   12,
@@ -73,7 +72,7 @@ func RMT12() Pipeline {
 	}
 }
 
-// all is what there is in so many stages.
+// all returns the resources of this number of stages.
 func (p *Pipeline) all(stages int) Amounts {
 	a := p.Stage
 	for i := range a {
@@ -84,7 +83,7 @@ func (p *Pipeline) all(stages int) Amounts {
 	return a
 }
 
-// percent is a part of what so many stages have.
+// percent returns a as percentages of the resources of this number of stages.
 func (p *Pipeline) percent(a Amounts, stages int) Amounts {
 	for i, have := range p.all(stages) {
 		if have > 0 {
@@ -94,26 +93,24 @@ func (p *Pipeline) percent(a Amounts, stages int) Amounts {
 	return a
 }
 
-// Widths in bits that are assumed of a group.
+// Assumed widths in bits, and the number of stages of a group.
 const (
-	taskBits   = 8   // a task's number, found by its filter once (section 6)
+	taskBits   = 8   // a task's number, found once by its filter (section 6)
 	tupleBits  = 104 // the 5-tuple of IPv4 that filters match
 	hashedBits = 32  // a compressed key
-	stagesOf   = 4   // of a group
+	stagesOf   = 4   // stages per group
 )
 
-// A GroupStage is one of a group's four stages: a row of table 2, with what the
-// stage takes.
+// A GroupStage is one of a group's four stages: a row of table 2, with the stage's resources.
 type GroupStage struct {
 	Letter, Name, Function string
-	Key                    []Resource // that it takes most of
-	Use                    Amounts    // its PHV is what it writes
+	Key                    []Resource // resources that it mainly needs
+	Use                    Amounts    // PHV is what it writes
 }
 
-// GroupStages says what each stage of a group takes. How instructions are counted:
-// a CMU's key is chosen by one word for each of k(k+1)/2 keys, constants come as the
-// word's data, one more word takes a parameter out of metadata; tables of exact
-// match take one block of SRAM. Buckets take Depth words of Width bits.
+// GroupStages returns the resources of each stage of a group. Instructions are counted as follows. A CMU's key is
+// selected by one word for each of k(k+1)/2 keys. Constants are the word's data, and one more word reads a parameter
+// from metadata. Exact-match tables need one block of SRAM. Buckets need Depth words of Width bits.
 func GroupStages(g flymon.Geometry, p Pipeline) []GroupStage {
 	n, k := float64(g.CMUs), float64(g.Units)
 	buckets := ceil(g.Depth*g.Width, p.SRAMBits)
@@ -143,7 +140,7 @@ func GroupStages(g flymon.Geometry, p Pipeline) []GroupStage {
 	}
 }
 
-// GroupUse is what a group takes in all.
+// GroupUse returns the resources of a whole group.
 func GroupUse(g flymon.Geometry, p Pipeline) Amounts {
 	var a Amounts
 	for _, s := range GroupStages(g, p) {
@@ -154,31 +151,30 @@ func GroupUse(g flymon.Geometry, p Pipeline) Amounts {
 
 func ceil(a, b int) int { return (a + b - 1) / b }
 
-// tcam is how many blocks a table takes.
+// tcam returns the number of blocks of a table.
 func (p *Pipeline) tcam(entries, width int) int {
 	return ceil(entries, p.TCAMEntries) * ceil(width, p.TCAMWidth)
 }
 
-// translation is the TCAM of a CMU in n partitions, each of another task: n entries
-// for each of them, its default among them (figure 9).
+// translation returns the TCAM blocks of a CMU in n partitions of different tasks: n entries each, including the
+// default (figure 9).
 func (p *Pipeline) translation(g flymon.Geometry, n int) int {
 	return p.tcam(n*n, taskBits+bits.Len(uint(g.Depth-1)))
 }
 
-// mapping is the TCAM of a CMU that maps parameters.
+// mapping returns the TCAM blocks of a CMU for mapping parameters.
 func (p *Pipeline) mapping(g flymon.Geometry) int { return p.tcam(g.MapEntries, taskBits+g.Width) }
 
-// A Share is one resource of figure 13a: what a switch program takes of the pipeline,
-// what one group takes, and both with as many groups as fit, in percent.
+// A Share is one resource of figure 13a in percent of the pipeline: the usage of a switch program, of one group, and of
+// the program with all groups that fit.
 type Share struct {
 	Resource                Resource
-	Program, Group, Average float64 // Average: of the group over all resources
+	Program, Group, Average float64 // Average is that of the group over all resources
 	With                    []float64
 }
 
-// Beside says how many groups have room beside a switch program that takes these
-// percentages of the pipeline, and what all take then: With[n] with n groups. Where in
-// the pipeline the program leaves its room is not looked at.
+// Beside returns the number of groups that fit beside a switch program with these percentages of the pipeline, and the
+// resulting usage: With[n] with n groups. The position of the program's free resources in the pipeline is ignored.
 func Beside(program Amounts, g flymon.Geometry, p Pipeline) (fit int, shares []Share) {
 	one := p.percent(GroupUse(g, p), p.Stages)
 	fit = max(0, p.Stages-stagesOf+1)

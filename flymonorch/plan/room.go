@@ -10,21 +10,19 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// Bounds of the search for tasks to move: how deep (a task may move to where another one
-// has to leave), and how many sets of groups are looked at, so that planning ends soon on
-// chips that are full.
+// Limits of the search for tasks to move, so that planning ends quickly on full chips: its depth (a task may move to a
+// place that another one must leave), and the number of examined sets of groups.
 const (
 	moveDepth = 3
 	moveLooks = 150
 )
 
-// Room says where a new task would go, or another form of a task that has a place: as Try
-// does, and where there is no room which other tasks to move first. The moves are in
-// their order: each new place is free when the moves before it are done and thawed. It
-// takes nothing.
+// Room returns the place of a new task, or of a changed task with a place, like Try. If there is none, it also returns
+// tasks to move first, in order. Each new place is free when the earlier moves are done and thawed. It allocates
+// nothing.
 //
-// Tasks without epochs and those that are read live are not moved: what they have counted would be
-// lost or split, and no epoch would end soon to start over. Nor are those that are pinned.
+// Tasks without epochs and those that are read live are not moved. Their counts would be lost or split, and no epoch
+// ends soon for a fresh start. Pinned tasks are not moved either.
 func (p *Pool) Room(name string, t flymon.Task) (placed *Placed, moves []*Placed, err error) {
 	placed, err = p.Try(name, t)
 	var lack *Lack
@@ -49,8 +47,7 @@ func (p *Pool) Room(name string, t flymon.Task) (placed *Placed, moves []*Placed
 	return placed, m.moves, nil
 }
 
-// Move gives a task the place that Room has found for it. Its old units are frozen
-// until Thaw.
+// Move gives a task the place that Room has found. Its old units are frozen until Thaw.
 func (p *Pool) Move(to *Placed) error {
 	old := p.Get(to.Name)
 	if old == nil {
@@ -60,7 +57,7 @@ func (p *Pool) Move(to *Placed) error {
 	return nil
 }
 
-// Moved is the task as it is while it moves: what Move takes.
+// Moved returns the task in the state during its move, which Move sets.
 func (p *Pool) Moved(to *Placed) *Placed { return moved(p.Get(to.Name), to) }
 
 func moved(old, to *Placed) *Placed {
@@ -69,8 +66,8 @@ func moved(old, to *Placed) *Placed {
 	return &both
 }
 
-// held is a task while another place is looked for: its units count nothing, and no other task can
-// have them.
+// held returns a task in the state during the search for another place: its units count nothing, and no other task can
+// use them.
 func held(old *Placed, t flymon.Task) *Placed {
 	h := *old
 	h.Layout.Units, h.Layout.Masks, h.Layout.Frozen = nil, nil, old.Layout.Units
@@ -80,7 +77,7 @@ func held(old *Placed, t flymon.Task) *Placed {
 	return &h
 }
 
-// aside is the pool in which another place is looked for, for a task that may have one.
+// aside returns the pool for the search of another place for a task, which may already have one.
 func (p *Pool) aside(name string, t flymon.Task) *Pool {
 	old := p.Get(name)
 	if old == nil {
@@ -91,7 +88,7 @@ func (p *Pool) aside(name string, t flymon.Task) *Pool {
 	return c
 }
 
-// roomy reports whether there are as many free buckets as a task takes, wherever they are.
+// roomy reports whether there are enough free buckets for a task, regardless of their place.
 func (p *Pool) roomy(name string, t flymon.Task) bool {
 	r, err := p.compile(t)
 	if err != nil {
@@ -113,8 +110,8 @@ func (p *Pool) roomy(name string, t flymon.Task) bool {
 	return free >= need
 }
 
-// pinnedFor returns the pinned tasks that would have to move for a task: the moves of a search that may move them, and
-// moves as few of them as it finds.
+// pinnedFor returns the pinned tasks that would have to move for a task, by a search that may move them. It moves as
+// few of them as it finds.
 func (p *Pool) pinnedFor(name string, t flymon.Task) (pinned []string) {
 	if !slices.ContainsFunc(p.tasks, func(o *Placed) bool { return o.Task.Pinned }) {
 		return nil
@@ -131,26 +128,27 @@ func (p *Pool) pinnedFor(name string, t flymon.Task) (pinned []string) {
 	return pinned
 }
 
-// movable reports whether a task can be moved for another; if it is pinned, only to learn who is in the way.
+// movable reports whether a task can be moved for another. Pinned tasks count as movable here, only to find those in
+// the way.
 func movable(t *Placed) bool {
 	return t.Layout.Epoch > 0 && len(t.Layout.Frozen) == 0 && len(t.Layout.Units) > 0
 }
 
 // A mover looks for tasks to move.
 type mover struct {
-	unpinned bool // it may move pinned tasks, which nothing then does
+	unpinned bool // it may plan moves of pinned tasks, which are never executed
 	looks    int
 	moves    []*Placed
-	way      []string // names: without these tasks there is room
+	way      []string // names of tasks without which the task fits
 }
 
-// An eviction is a place for a task, and the tasks that are there.
+// An eviction is a place for a task, and the tasks that occupy it.
 type eviction struct {
 	placed *Placed
 	tasks  []*Placed
 }
 
-// pinned is how many of the tasks are pinned.
+// pinned returns the number of pinned tasks.
 func (e *eviction) pinned() (n int) {
 	for _, t := range e.tasks {
 		if t.Task.Pinned {
@@ -167,8 +165,7 @@ func (e *eviction) buckets() (n uint32) {
 	return n
 }
 
-// room makes room for a task in a pool where the places of some tasks stay, and
-// returns that pool as it is then.
+// room makes space for a task in a pool in which the places of staying tasks remain. It returns the resulting pool.
 func (m *mover) room(p *Pool, name string, t flymon.Task, staying []string, depth int) (*Pool, bool) {
 	if _, err := p.aside(name, t).place(name, t); err == nil {
 		return p, true
@@ -192,7 +189,7 @@ func (m *mover) room(p *Pool, name string, t flymon.Task, staying []string, dept
 	return nil, false
 }
 
-// evict moves the tasks of an eviction elsewhere, each when there is room for it.
+// evict moves the tasks of an eviction elsewhere, each when it has a place.
 func (m *mover) evict(p *Pool, e *eviction, staying []string, depth int) (*Pool, bool) {
 	p = p.with(e.placed)
 	for _, t := range e.tasks {
@@ -212,7 +209,7 @@ func (m *mover) evict(p *Pool, e *eviction, staying []string, depth int) (*Pool,
 			}
 			m.moves = append(m.moves, to)
 			p = after.clone()
-			p.put(to) // and thawed
+			p.put(to) // and no longer frozen
 		}
 		if len(stuck) == len(left) || m.looks <= 0 && len(stuck) > 0 {
 			return nil, false
@@ -222,8 +219,8 @@ func (m *mover) evict(p *Pool, e *eviction, staying []string, depth int) (*Pool,
 	return p.without(e.placed.Name), true
 }
 
-// evictions are all ways to place a task if some others go, the one with the fewest of
-// them first. No smaller part of an eviction's tasks would do for its groups.
+// evictions returns all places of a task that require others to leave, the one with the fewest others first. No subset
+// of an eviction's tasks would suffice for its groups.
 func (m *mover) evictions(p *Pool, name string, t flymon.Task, can func(*Placed) bool) []eviction {
 	r, err := p.compile(t)
 	if err != nil {
@@ -244,7 +241,7 @@ func (m *mover) evictions(p *Pool, name string, t flymon.Task, can func(*Placed)
 			continue
 		}
 		e := eviction{}
-		for _, o := range there { // may it stay?
+		for _, o := range there { // whether it may stay
 			trial.put(o)
 			if with := trial.searchIn(name, r, &t, groups); with.best != nil {
 				s = with
@@ -263,7 +260,7 @@ func (m *mover) evictions(p *Pool, name string, t flymon.Task, can func(*Placed)
 	return all
 }
 
-// tasksIn are the tasks in groups that can go, those with the most buckets first.
+// tasksIn returns the tasks in groups that can leave, those with the most buckets first.
 func (p *Pool) tasksIn(groups []int, can func(*Placed) bool) []*Placed {
 	var there []*Placed
 	for _, o := range p.tasks {
@@ -277,7 +274,7 @@ func (p *Pool) tasksIn(groups []int, can func(*Placed) bool) []*Placed {
 	return there
 }
 
-// tuples are the groups that the steps of a task could be in.
+// tuples returns the combinations of groups for the steps of a task.
 func (p *Pool) tuples(steps int) (all [][]int) {
 	if steps == 1 {
 		for g := range p.geo.All() {
@@ -299,8 +296,7 @@ func (p *Pool) tuples(steps int) (all [][]int) {
 	return all
 }
 
-// inTheWay says which tasks take the room, in words: the fewest without which there
-// would be some.
+// inTheWay describes the tasks in the way: the fewest without which the task would fit.
 func (m *mover) inTheWay(p *Pool, name string, t flymon.Task) string {
 	m.looks = moveLooks
 	all := m.evictions(p, name, t, func(o *Placed) bool { return o.Name != name })
@@ -330,7 +326,7 @@ func (m *mover) inTheWay(p *Pool, name string, t flymon.Task) string {
 	return words + ", with no other room to move to"
 }
 
-// maxNames bounds how many tasks a sentence names.
+// maxNames is the maximum number of tasks that a sentence names.
 const maxNames = 8
 
 func taskWords(names []string) string {
@@ -345,7 +341,7 @@ func taskWords(names []string) string {
 	return "tasks " + some
 }
 
-// Groups says where a task's units are.
+// Groups describes the groups of a task's units.
 func (p *Placed) Groups() string {
 	var list []int
 	for i := range p.Layout.Units {

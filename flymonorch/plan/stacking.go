@@ -1,53 +1,18 @@
 package plan
 
 import (
-	"fmt"
 	"math/bits"
 
 	"tamtam/tam/flymon"
 )
 
-// Stacking is figure 8, and with spliced figure 16: for each stage of a pipeline what
-// it does for which group, as "C0" for the compression of group 0. Group g is in stages
-// g to g+3. The three spliced groups have what is left at both ends: the stages of their
-// first pass are at the end of the pipeline, those of the second, after recirculation, at
-// its beginning.
-func Stacking(stages int, spliced bool) [][]string {
-	all := make([][]string, stages)
-	const letters = "CIPO"
-	groups := max(0, stages-stagesOf+1)
-	put := func(stage, letter, group int) {
-		all[stage] = append(all[stage], fmt.Sprintf("%c%d", letters[letter], group))
-	}
-	for g := range groups {
-		for i := range stagesOf {
-			put(g+i, i, g)
-		}
-	}
-	if !spliced || groups < stagesOf {
-		return all
-	}
-	for n := range stagesOf - 1 {
-		first := stagesOf - 1 - n // stages before the end of the pipeline
-		for i := range stagesOf {
-			stage := groups + n + i
-			if i >= first {
-				stage = i - first
-			}
-			put(stage, i, groups+n)
-		}
-	}
-	return all
-}
-
-// A StackPoint is one number of stages of figure 13b.
+// A StackPoint is one number of stages in figure 13b.
 type StackPoint struct {
 	Stages, Groups, CMUs int
-	Percent              Amounts // of what the stages have
+	Percent              Amounts // of the resources of the stages
 }
 
-// Stacked says how much of a pipeline's stages cross-stacked groups use, for each
-// number of stages up to most.
+// Stacked returns the usage of a pipeline's stages by cross-stacked groups, for each number of stages up to most.
 func Stacked(g flymon.Geometry, p Pipeline, most int) []StackPoint {
 	var all []StackPoint
 	for stages := stagesOf; stages <= most; stages++ {
@@ -61,22 +26,20 @@ func Stacked(g flymon.Geometry, p Pipeline, most int) []StackPoint {
 	return all
 }
 
-// A TranslationCost is one number of partitions of figure 11, for one CMU.
+// A TranslationCost is one number of partitions in figure 11, for one CMU.
 type TranslationCost struct {
 	Partitions int
-	// By TCAM: entries, blocks, and percent of one stage's TCAM; Prepared is that with
-	// the block that maps parameters, which is in the same stage.
+	// By TCAM: entries, blocks, and percent of one stage's TCAM. Prepared includes the block that maps parameters,
+	// which is in the same stage.
 	Entries, Blocks   int
 	Percent, Prepared float64
-	// By shift in one stage: every shifted key is computed before, in its own bits of the
-	// PHV, by its own word; and one word for each takes it and adds the base. In
-	// percent of one stage's words, and of the pipeline's PHV.
+	// By shift in one stage: every shifted key is precomputed in its own bits of the PHV, by its own word. One more
+	// word per key reads it and adds the base. The percentages are of one stage's words, and of the pipeline's PHV.
 	Words, Bits      int
 	VLIWPercent, PHV float64
 }
 
-// Translations says what address translation costs a CMU that can be split into up
-// to most partitions, by both methods.
+// Translations returns the cost of address translation of a CMU with up to most partitions, by both methods.
 func Translations(g flymon.Geometry, p Pipeline, most int) []TranslationCost {
 	var all []TranslationCost
 	stage := p.Stage
@@ -84,7 +47,7 @@ func Translations(g flymon.Geometry, p Pipeline, most int) []TranslationCost {
 		c := TranslationCost{Partitions: n, Entries: n * n, Blocks: p.translation(g, n)}
 		c.Percent = 100 * float64(c.Blocks) / stage[TCAM]
 		c.Prepared = 100 * float64(c.Blocks+p.mapping(g)) / stage[TCAM]
-		shifts := bits.Len(uint(n)) - 1 // besides none
+		shifts := bits.Len(uint(n)) - 1 // in addition to the unshifted key
 		c.Words, c.Bits = 2*shifts+1, shifts*bits.Len(uint(g.Depth-1))
 		c.VLIWPercent, c.PHV = 100*float64(c.Words)/stage[VLIW], 100*float64(c.Bits)/stage[PHV]
 		all = append(all, c)
@@ -92,23 +55,21 @@ func Translations(g flymon.Geometry, p Pipeline, most int) []TranslationCost {
 	return all
 }
 
-// FreePHV is how much of the PHV is assumed to be free for measurement, in bits; the paper does not
-// say it (figure 13c). Both that it states hold with 2160 to 2387 bits: 27 CMUs in twelve stages,
-// and five times as many with compression at keys of 350 bits.
+// FreePHV is the assumed number of PHV bits that are free for measurement. The paper does not state it (figure 13c).
+// Its two results hold for 2160 to 2387 bits: 27 CMUs in twelve stages, and five times as many with compression for
+// keys of 350 bits.
 const FreePHV = 2240
 
-// A KeyPoint is one size of the candidate key of figure 13c: CMUs that can be
-// deployed.
+// A KeyPoint is one size of the candidate key in figure 13c, with the number of CMUs that can be deployed.
 type KeyPoint struct {
 	Bits               int
 	Compressed, Copied int
 }
 
-// CMUsByKey says how many CMUs can be deployed for candidate keys of so many bits.
-// With compression a group has its compressed keys, and its CMUs an address and two
-// parameters in the PHV. Without it each CMU has a copy of the candidate key, an address
-// and two parameters. No bit is used twice: the PHV is allocated once (section 3.1.1).
-// Neither can be more than the stages have by cross-stacking.
+// CMUsByKey returns the number of CMUs that can be deployed for candidate keys of these sizes in bits. With
+// compression, a group has its compressed keys in the PHV, and each CMU an address and two parameters. Without
+// compression, each CMU has a copy of the candidate key, an address and two parameters. No bit is used twice: the PHV
+// is allocated once (section 3.1.1). Cross-stacking in the stages limits both.
 func CMUsByKey(g flymon.Geometry, p Pipeline, free int, keys []int) []KeyPoint {
 	groups := max(0, p.Stages-stagesOf+1)
 	most := groups * g.CMUs

@@ -160,15 +160,9 @@ func (h *Host) tell(ctx context.Context, _ time.Time) error {
 	if err := h.states.Write(ctx, neighs); err != nil {
 		return err
 	}
-	said, unsaid := h.lldp.Counts()
-	counts := swss.FieldValues{"drop-cpu-port": strconv.FormatUint(h.lost+unsaid, 10)}
+	counts, refused := h.lldp.Counts()
+	counts["drop-cpu-port"] = strconv.FormatUint(h.lost+refused, 10)
 	for name, n := range h.stack.Counters() {
-		counts[name] = strconv.FormatUint(n, 10)
-	}
-	for name, n := range map[string]uint64{
-		"lldp-sent": said.Sent, "lldp-received": said.Received, "lldp-discarded": said.Discarded,
-		"lldp-too-many": said.TooMany, "lldp-expired": said.Expired,
-	} {
 		counts[name] = strconv.FormatUint(n, 10)
 	}
 	if c, ok := h.cpu(); ok {

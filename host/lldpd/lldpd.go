@@ -99,8 +99,19 @@ func (s *Speaker) Receive(port string, frame []byte) {
 	s.flush()
 }
 
-// Counts returns what has been counted, and how many frames the CPU port did not take.
-func (s *Speaker) Counts() (counts lldp.Counts, lost uint64) { return s.agent.Counts(), s.lost }
+// Counts returns the counters of LLDP as fields of [schema.CountersHost], and the number of frames that the CPU port
+// refused.
+func (s *Speaker) Counts() (fields swss.FieldValues, lost uint64) {
+	c := s.agent.Counts()
+	fields = swss.FieldValues{}
+	for name, n := range map[string]uint64{
+		"lldp-sent": c.Sent, "lldp-received": c.Received, "lldp-discarded": c.Discarded,
+		"lldp-too-many": c.TooMany, "lldp-expired": c.Expired,
+	} {
+		fields[name] = strconv.FormatUint(n, 10)
+	}
+	return fields, s.lost
+}
 
 // now returns the time of LLDP: while there is no CPU port it stands still.
 func (s *Speaker) now() time.Time {

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -23,33 +24,42 @@ const module = "tamtam"
 type pkg struct {
 	ImportPath, Dir                    string
 	Imports                            []string // of its code, not of its tests
+	TestImports, XTestImports          []string
 	GoFiles, TestGoFiles, XTestGoFiles []string
 }
 
+// list returns all packages of the module; go list runs once for all tests.
 func list(t *testing.T) []pkg {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,Imports,GoFiles,TestGoFiles,XTestGoFiles", module+"/...")
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
+	all, err := listed()
 	if err != nil {
-		t.Fatalf("go list: %v\n%s", err, &stderr)
-	}
-	var all []pkg
-	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
-		var p pkg
-		if err := decoder.Decode(&p); err == io.EOF {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, p)
+		t.Fatal(err)
 	}
 	if len(all) < 5 {
 		t.Fatalf("go list found %d packages only", len(all))
 	}
 	return all
 }
+
+var listed = sync.OnceValues(func() (all []pkg, err error) {
+	cmd := exec.Command("go", "list", "-e",
+		"-json=ImportPath,Dir,Imports,TestImports,XTestImports,GoFiles,TestGoFiles,XTestGoFiles", module+"/...")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w\n%s", err, &stderr)
+	}
+	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p pkg
+		if err := decoder.Decode(&p); err == io.EOF {
+			return all, nil
+		} else if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+})
 
 // within says that path is folder or inside it.
 func within(path, folder string) bool { return path == folder || strings.HasPrefix(path, folder+"/") }

@@ -50,15 +50,14 @@ const (
 // What one orch needs of another is an interface that it declares itself and device/daemons passes in.
 var rules = []room{
 	// the one program that links NATS and Parquet; it has the lab for sweeps on several hosts
-	{name: "cmd/tamtam-collectd", modules: []string{cobra, prometheus, xsys}, clock: true, below: rooms(`
-		lab/experiments lab/sweep lab fleet/synthetic fleet/ingest fleet/join fleet/event fleet/jetstream
-		fleet/parquet fleet/dial fleet/stream device mgmt/web/door mgmt/web mgmt mgmt/auth collector/alarm collector
-		collector/marks collector/topology collector/result collector/journey collector/capture tam/record
+	{name: "cmd/tamtam-collectd", modules: []string{cobra}, clock: true, below: rooms(`
+		lab/experiments lab/sweep lab fleet/collectd fleet/synthetic fleet/ingest fleet/join fleet/event fleet/jetstream
+		fleet/parquet fleet/dial device mgmt/web/door mgmt mgmt/auth collector collector/topology collector/journey
 		internal/command`)},
 	{name: "cmd", modules: []string{cobra, xsys, xterm}, clock: true, below: rooms(`
-		cli lab/experiments lab/rows lab/sweep lab/study lab lab/bench/live lab/bench/northbound lab/bench fleet/dial
+		cli lab/demo lab/experiments lab/rows lab/sweep lab lab/bench/live lab/bench/northbound lab/bench fleet/dial
 		device device/daemons device/logs device/fault device/sender mgmt/web/door mgmt/web mgmt/outputs/otlp
-		mgmt/outputs/syslog mgmt/outputs mgmt mgmt/auth mgmt/access mgmt/configfile collector/export collector
+		mgmt/outputs/syslog mgmt/outputs mgmt/results mgmt mgmt/auth mgmt/access mgmt/configfile collector/export collector
 		collector/marks collector/topology collector/journey collector/capture host/fpmsyncd saisim/describe
 		saisim/profile saisim/pipe swss swss/schema tam/recordplan/check tam/recordplan tam/recordplan/p4graph
 		tam/flymon tam/ipfix tam/record internal/command internal/grace`)},
@@ -76,6 +75,9 @@ var rules = []room{
 	{name: "cli/kit", modules: []string{gnmi, grpc, yaml}, below: rooms("cli/tree")},
 	// data of a gNMI server
 	{name: "cli/tree", modules: []string{gnmi}},
+	// every feature at real traffic
+	{name: "lab/demo", below: rooms(`
+		lab/experiments lab/study lab device collector saisim/profile swss/schema tam/record`)},
 	// all that come with tamtam
 	{name: "lab/experiments", below: rooms("lab/study lab collector/topology")},
 	// a lab that has run, as rows
@@ -93,8 +95,6 @@ var rules = []room{
 	{name: "lab", modules: []string{yaml}, below: rooms(`
 		lab/chance lab/figure device device/daemons collector/topology collector/capture saisim saisim/profile
 		saisim/tailstamp saisim/drop swss swss/schema`)},
-	// the chip beside an older one
-	{name: "internal/paired", below: rooms("lab/bench"), clock: true},
 	// the table of tables as a page, and what YANG and the shell repeat of it
 	{name: "internal/tables", below: rooms("mgmt/models mgmt/tree saisim/drop swss swss/schema")},
 	{name: "lab/bench/live", below: rooms("lab/bench internal/netns"), modules: []string{xsys}, clock: true},
@@ -108,8 +108,13 @@ var rules = []room{
 	{name: "lab/chance"},
 	{name: "lab/figure", modules: []string{gonumplot}},
 	{name: "lab/programs", below: rooms("tam/recordplan tam/recordplan/p4graph tam/record")},
+	// one process of the fleet's collector, put together
+	{name: "fleet/collectd", modules: []string{prometheus}, clock: true, below: rooms(`
+		fleet/ingest fleet/join fleet/event fleet/jetstream fleet/parquet fleet/dial fleet/stream mgmt/web/door mgmt/web
+		collector/alarm collector/topology collector/capture collector/result internal/command`)},
 	// a fleet that is made up, to measure a collector
-	{name: "fleet/synthetic", below: rooms("fleet/join fleet/event fleet/stream collector/result"), clock: true},
+	{name: "fleet/synthetic", modules: []string{xsys}, clock: true, below: rooms(`
+		fleet/join fleet/event fleet/jetstream fleet/parquet fleet/stream collector/result`)},
 	// the fleet's collector inside one process
 	{name: "fleet/local", clock: true, below: rooms(`
 		fleet/ingest fleet/join fleet/event fleet/stream collector/result`)},
@@ -173,6 +178,8 @@ var rules = []room{
 	{name: "mgmt/outputs/syslog", below: rooms("mgmt/outputs"), clock: true},
 	{name: "mgmt/outputs/dialout", modules: []string{gnmi, grpc, protobuf}, clock: true, below: rooms(`
 		mgmt/outputs mgmt/access`)},
+	// what a collector of alternate marking found, as rows
+	{name: "mgmt/results", below: rooms("collector/marks swss swss/schema internal/grace"), clock: true},
 	// spools, and tries that become rarer
 	{name: "mgmt/outputs", below: rooms("internal/grace"), clock: true},
 	{name: "mgmt", modules: []string{gnmi, goredis, goyang, grpc, protobuf}, clock: true, below: rooms(`

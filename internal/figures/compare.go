@@ -2,10 +2,8 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -82,23 +80,10 @@ func (o *options) masked(line string) string {
 }
 
 func (o *options) sameLine(want, got string) bool {
-	switch {
-	case o.machine:
+	if o.machine {
 		return o.skeleton(want) == o.skeleton(got)
-	case o.tolerance > 0:
-		near := func(a, b float64) bool { return math.Abs(a-b) <= o.tolerance*math.Abs(a) }
-		return o.skeleton(want) == o.skeleton(got) && slices.EqualFunc(o.numbers(want), o.numbers(got), near)
 	}
 	return o.masked(want) == o.masked(got)
-}
-
-func (o *options) numbers(line string) []float64 {
-	var list []float64
-	for _, m := range number.FindAllStringSubmatch(o.masked(line), -1) {
-		v, _ := strconv.ParseFloat(strings.ReplaceAll(m[2], ",", ""), 64)
-		list = append(list, v)
-	}
-	return list
 }
 
 // rewrite returns what the page should say instead of want: what the command printed, without the

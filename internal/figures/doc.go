@@ -17,11 +17,10 @@
 // just "..." stands for any number of lines, blanks at the end of a line and empty lines at the
 // end of an output do not count, and what goes to standard error is part of the output.
 //
-//	long            not as a whole in the gate: it takes more than seconds. There lab run and bench have
-//	                their short form, and those behind them what that left: they must succeed, and what
-//	                they print is not compared
+//	long            not as a whole in the gate: it takes more than seconds. There bench has its short form, and
+//	                those behind it what that left: they must succeed, and what they print is not compared.
+//	                Other long blocks are left out; experiments run in the tests of lab/experiments
 //	machine         figures of a machine: numbers are not compared, nor are widths of columns
-//	tolerance N%    numbers may differ by so much
 //	mask REGEXP     what it matches is not compared (a time, a port; may be repeated; no commas)
 //	fails           the last command's exit status is not 0; without it all must be
 //	tree            the commands run in the root of the tree

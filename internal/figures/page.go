@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -74,11 +73,11 @@ type block struct {
 	inShort bool
 }
 
-// inShortToo are commands that have a short form; others of tamtam either end in seconds, or need a switch
-// that runs, or a program that is not built in short.
+// inShortToo is a command that has a short form. Other commands of tamtam end in seconds, need a switch that runs or a
+// program that is not built in short, or run in a test: lab/experiments runs all that lab run does.
 var (
-	inShortToo = regexp.MustCompile(`\btamtam (lab run|bench)\b`)
-	needsMore  = regexp.MustCompile(`\btamtam (cli|up|config|subscribe|trace|collectd?|health)\b|` +
+	inShortToo = regexp.MustCompile(`\btamtam bench\b`)
+	needsMore  = regexp.MustCompile(`\btamtam (cli|up|config|subscribe|trace|collectd?|health|lab run)\b|` +
 		`\bredis-cli\b|\bgo (test|run)\b`)
 )
 
@@ -106,9 +105,8 @@ type step struct {
 type options struct {
 	long, machine, fails, tree, setup bool
 	file                              string
-	with                              string  // a variable of the environment that the commands need
-	picture                           string  // a file that the commands make
-	tolerance                         float64 // a part of the number
+	with                              string // a variable of the environment that the commands need
+	picture                           string // a file that the commands make
 	masks                             []*regexp.Regexp
 }
 
@@ -281,12 +279,6 @@ func (o *options) parse(text string) error {
 // set takes an option with a value.
 func (o *options) set(key, value string) error {
 	switch {
-	case key == "tolerance":
-		n, err := strconv.ParseFloat(strings.TrimSuffix(value, "%"), 64)
-		if err != nil || !strings.HasSuffix(value, "%") || n <= 0 || n > 100 {
-			return fmt.Errorf("tolerance %q: want a percentage up to 100, such as 2%%", value)
-		}
-		o.tolerance = n / 100
 	case key == "mask" && value != "":
 		re, err := regexp.Compile(value)
 		if err != nil {
@@ -300,7 +292,7 @@ func (o *options) set(key, value string) error {
 	case key == "picture" && value != "" && !strings.Contains(value, " "):
 		o.picture = value
 	default:
-		return fmt.Errorf("option %q: want long, machine, tolerance N%%, mask REGEXP, fails, tree, setup, "+
+		return fmt.Errorf("option %q: want long, machine, mask REGEXP, fails, tree, setup, "+
 			"with VARIABLE, picture FILE or file NAME", strings.TrimSpace(key+" "+value))
 	}
 	return nil

@@ -52,22 +52,12 @@ func (s *session) wrapTool(redis string) error {
 		config = `config) word=$2; shift 2; set -- config $word --redis ` + redis + ` "$@" ;;`
 	}
 	return s.wrap("tamtam", `case $1 in
-lab | bench) `+s.shortly()+` ;;
+bench) [ -z "$`+inShort+`" ] || set -- "$@" --duration 1ms --groups 10 --changes 3 --routes 100 ;;
 up) shift; set -- up --data '`+data+`' --gnmi 127.0.0.1:0 "$@" ;;
 cli | subscribe | trace) word=$1; shift; set -- $word --data '`+data+`' "$@" ;;
 `+config+`
 esac
 exec '`+s.tool+`' "$@"`)
-}
-
-// shortly makes the long commands run in their short form, where that was asked for.
-func (s *session) shortly() string {
-	return `if [ -n "$` + inShort + `" ]; then
-	case "$*" in
-	lab*) '` + s.tool + `' "$@" --short; status=$?; [ $status = 2 ] || exit $status ;; # 2: it has none, and is short
-	*) set -- "$@" --duration 1ms --groups 10 --changes 3 --routes 100 ;;
-	esac
-fi`
 }
 
 // point makes the commands that go to Redis find the page's switch.

@@ -2,7 +2,10 @@
 // What belongs here: conditions that hold for whole kinds of tests.
 package racetest
 
-import "testing"
+import (
+	"os"
+	"testing"
+)
 
 // Stepped skips a test with -short if one goroutine steps all that the test runs. In a switch in simulated time, for
 // example, nothing runs on its own: the daemons work in turn when the test steps them, and syncd's request loop only
@@ -12,5 +15,14 @@ func Stepped(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("one goroutine steps all of it: nothing for the race detector")
+	}
+}
+
+// Live skips a test of live daemons in the gate's run without the race detector, for which TAMTAM_RACED is set: the
+// same test runs under the race detector, with nothing left out by -short.
+func Live(t testing.TB) {
+	t.Helper()
+	if os.Getenv("TAMTAM_RACED") != "" {
+		t.Skip("runs under the race detector")
 	}
 }

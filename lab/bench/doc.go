@@ -3,8 +3,8 @@
 // [Routes]), how many packets a second the simulated chip forwards and what each feature costs it ([ASIC], [Drops],
 // [SFlow], [AltMark], [FlyMon], [TableRecord]), and how soon a measurement task counts ([Deployments]).
 //
-// What belongs here: the clock. The loads of the chip are lab/bench/chipload, which is also taken to older trees; what
-// is measured belongs to its own package.
+// What belongs here: the clock. The loads of the chip are lab/bench/chipload; what is measured belongs to its own
+// package.
 package bench
 
 import "time"

@@ -173,8 +173,9 @@ func (x *reading) standing(ctx context.Context) error {
 	t := x.lab.Topology()
 	for i := range t.Switches {
 		name := t.Switches[i].Name
-		objects, err := switchpage.Objects(ctx, x.lab.Tap(name).Sim().Redis)
-		if err != nil {
+		reading := x.lab.Tap(name).Sim().Redis.Reading(ctx)
+		objects := switchpage.Objects(reading)
+		if err := reading.Err(); err != nil {
 			return fmt.Errorf("switch %s: %w", name, err)
 		}
 		s := web.Switch{Name: name, Read: x.run.end, Objects: objects}
@@ -280,28 +281,20 @@ func (x *reading) sketches(context.Context) error {
 		r := x.result.Switches[name].Report
 		for _, task := range device.SortedKeys(r.FlyMon) {
 			t := r.FlyMon[task]
-			when := x.end
+			when, epoch := x.end, device.EpochReport{}
 			if t.Epoch != nil {
-				when = t.Epoch.EndNS
-				if n := t.Epoch.FlowsCut; n > 0 {
-					x.run.missing = append(x.run.missing,
-						fmt.Sprintf("sketch task %s of %s: %d flows, the smallest, are missing for room", task, name, n))
-				}
-				if n := t.Epoch.ChangesCut; n > 0 {
-					x.run.missing = append(x.run.missing,
-						fmt.Sprintf("sketch task %s of %s: %d changes, the smallest, are missing for room", task, name, n))
-				}
-				for _, m := range device.SortedKeys(t.Epoch.Metrics) {
-					x.batch.Sketches = append(x.batch.Sketches, switchpage.Sketch(name, task, m, when, t.Epoch.Metrics[m]))
-				}
+				when, epoch = t.Epoch.EndNS, *t.Epoch
 			}
-			for _, f := range device.SortedKeys(t.Flows) {
-				x.batch.Sketches = append(x.batch.Sketches, switchpage.Sketch(name, task, f, when, t.Flows[f]))
+			if n := epoch.FlowsCut; n > 0 {
+				x.run.missing = append(x.run.missing,
+					fmt.Sprintf("sketch task %s of %s: %d flows, the smallest, are missing for room", task, name, n))
 			}
-			for _, f := range device.SortedKeys(t.Changes) {
-				x.batch.Sketches = append(x.batch.Sketches,
-					switchpage.Sketch(name, task, "change of "+f, when, t.Changes[f].Estimate))
+			if n := epoch.ChangesCut; n > 0 {
+				x.run.missing = append(x.run.missing,
+					fmt.Sprintf("sketch task %s of %s: %d changes, the smallest, are missing for room", task, name, n))
 			}
+			x.batch.Sketches = append(x.batch.Sketches,
+				switchpage.Sketches(name, task, when, epoch.Metrics, t.Flows, t.Changes)...)
 		}
 	}
 	slices.SortStableFunc(x.batch.Sketches, func(a, b result.Sketch) int { return cmp.Compare(a.Time, b.Time) })

@@ -115,7 +115,7 @@ func TestAgain(t *testing.T) {
 	working.Go(func() {
 		defer stop()
 		all, posted, err := f.Post(t.Context(), board(log, "sweep"), o)
-		if want := (Posted{Workers: map[string]int{"first": 1, "second": 1}, Again: 1}); err != nil || len(all) != 2 ||
+		if want := (Posted{Workers: map[string]int{"first": 1, "second": 1}}); err != nil || len(all) != 2 ||
 			!reflect.DeepEqual(posted, want) {
 			t.Errorf("%d outcomes, %+v, want %+v: %v", len(all), posted, want, err)
 		}
@@ -169,7 +169,7 @@ func TestTurns(t *testing.T) {
 		f.Seeds, f.Vary, f.Plots = Seeds{First: 1 + 2*i, Count: 2}, nil, nil
 		b := &Board{Log: log, Name: "b", Program: o.Program, By: fmt.Sprint("sweep ", i)}
 		posting.Go(func() {
-			if all, posted, err := f.Post(t.Context(), b, o); err != nil || len(all) != 2 || posted.Others > 0 {
+			if all, posted, err := f.Post(t.Context(), b, o); err != nil || len(all) != 2 {
 				t.Errorf("%v, %+v: %v", all, posted, err)
 			}
 		})
@@ -301,74 +301,33 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Two results of a job that differ are an error, which stays until somebody has looked at both.
-func TestDiffer(t *testing.T) {
+// The first result of a job counts, and a result that is none is a failure of its job.
+func TestFirst(t *testing.T) {
 	if testing.Short() {
 		t.Skip("TestKilled has workers for the race detector")
 	}
-	for name, c := range map[string]struct {
-		first, second func(name, right, wrong string) reply
-		want          string
-	}{
-		"a result":  {right, wrong, "two results of one job differ"},
-		"a failure": {right, failed("out of luck"), "two results of one job differ"},
-		"a success": {failed("out of luck"), right, "two results of one job differ"},
-		"failures":  {failed("out of luck"), failed("no luck"), "failed in different ways: out of luck; no luck"},
-		"a text": {func(name, right, _ string) reply { return reply{Job: name, Result: right + " "} }, right,
-			"want the form of a result's file"},
-		"no text": {func(name, _, _ string) reply { return reply{Job: name, Result: "{}"} }, right, "0 results: want 2"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f, o, _ := files(t)
-			f.Seeds.Count, f.Vary = 2, f.Vary[:1]
-			f.Vary[0].Values = []string{"0"}
-			all, err := f.Run(t.Context(), o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			job, err := f.nameOf(o, f.settings(f.job(0)), f.job(0))
-			text, textErr := all[0].text()
-			changed := all[0]
-			changed.Results = slices.Clone(changed.Results)
-			changed.Results[0].Value++
-			bad, badErr := changed.text()
-			if err := errors.Join(err, textErr, badErr); err != nil {
-				t.Fatal(err)
-			}
-			o.Out += "-posted"
-			log := stream.NewMemory(0)
-			b := &Board{Log: log, Name: "b", Program: o.Program}
-			for _, make := range []func(string, string, string) reply{c.first, c.second, c.first} {
-				if err := b.say(t.Context(), make(job, string(text), string(bad))); err != nil {
-					t.Fatal(err)
-				}
-			}
-			ctx, stop := context.WithCancel(t.Context())
-			var working sync.WaitGroup
-			working.Go(func() { _ = b.Work(ctx, o) })
-			all, _, err = f.Post(t.Context(), b, o)
-			stop()
-			working.Wait()
-			if len(all) != 1 || err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%d outcomes, %v: want one, and %s", len(all), err, c.want)
-			}
-			if !strings.Contains(c.want, "results of one") {
-				return
-			}
-			if all, _, err = f.Post(t.Context(), b, o); len(all) != 1 || err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("the next time: %d outcomes, %v", len(all), err)
-			}
-			if all, err = f.Run(t.Context(), o); len(all) != 1 || err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("in one process: %d outcomes, %v", len(all), err)
-			}
-		})
+	for first, want := range map[string]string{"": "", " ": "want the form of a result's file"} {
+		f, o, _ := files(t)
+		f.Seeds.Count, f.Vary, f.Plots = 1, nil, nil
+		all, err := f.Run(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		job, err := f.nameOf(o, f.settings(f.job(0)), f.job(0))
+		text, textErr := all[0].text()
+		b := &Board{Log: stream.NewMemory(0), Name: "b", Program: o.Program}
+		err = errors.Join(err, textErr, b.say(t.Context(), reply{Job: job, Result: string(text) + first}),
+			b.say(t.Context(), reply{Job: job, Failed: "out of luck"}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Out += "-posted"
+		got, _, err := f.Post(t.Context(), b, o)
+		if want == "" && (err != nil || !reflect.DeepEqual(got, all)) ||
+			want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q behind it: %+v, %v: want %+v, or %s", first, got, err, all, want)
+		}
 	}
-}
-
-func right(name, right, _ string) reply { return reply{Job: name, Result: right} }
-func wrong(name, _, wrong string) reply { return reply{Job: name, Result: wrong} }
-func failed(why string) func(name, _, _ string) reply {
-	return func(name, _, _ string) reply { return reply{Job: name, Failed: why} }
 }
 
 // What a worker elsewhere could not have is refused where it is posted; so are names of boards.

@@ -203,7 +203,7 @@ func (f *File) result(ctx context.Context, o Options, dir string, j Job) (*Outco
 	if err != nil {
 		return nil, err
 	}
-	return out, leave(path, text)
+	return out, replace(path, text)
 }
 
 // A prepared job is one whose experiment has opened.

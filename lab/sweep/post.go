@@ -31,8 +31,6 @@ type poster struct {
 type Posted struct {
 	There   int            // results that were there already
 	Workers map[string]int // results that came first, by worker
-	Again   int            // results that came once more, and were the same
-	Others  int            // results of other sweeps, which are let be
 }
 
 // Post is [File.Run] where the jobs are run by workers of a board. It waits for its turn there; o.Workers is how many
@@ -250,27 +248,34 @@ func (p *poster) reply(data []byte) error {
 		return nil
 	}
 	i, ours := p.index[r.Job]
-	if !ours {
-		p.posted.Others++
+	if !ours || p.known(i) { // of another sweep, or of a worker that ran the job again
 		return nil
 	}
-	first := !p.known(i)
-	again, err := p.judge(i, r)
-	if err != nil {
+	if err := p.accept(i, r); err != nil {
 		return err
 	}
-	if again {
-		p.posted.Again++
-	}
-	if first {
-		p.left--
-		delete(p.waits, i)
-		p.posted.Workers[r.By]++
-		if p.Progress != nil {
-			p.Progress(len(p.jobs)-p.left, len(p.jobs))
-		}
+	p.left--
+	delete(p.waits, i)
+	p.posted.Workers[r.By]++
+	if p.Progress != nil {
+		p.Progress(len(p.jobs)-p.left, len(p.jobs))
 	}
 	return nil
+}
+
+// accept keeps what came of a job. The error is of the directory of results.
+func (p *poster) accept(i int, r *reply) error {
+	if r.Failed != "" {
+		p.failures[i] = errors.New(r.Failed)
+		return nil
+	}
+	out, err := p.parseOutcome([]byte(r.Result), p.jobs[i])
+	if err != nil {
+		p.failures[i] = fmt.Errorf("%s, seed %d: the result of worker %s: %w", p.Experiment, p.jobs[i].Seed, r.By, err)
+		return nil
+	}
+	p.outcomes[i] = out
+	return replace(filepath.Join(p.dir, p.names[i]), []byte(r.Result))
 }
 
 // toldBy passes on what a worker tells, once.
@@ -280,45 +285,4 @@ func (p *poster) toldBy(r *reply) {
 		p.told[what] = true
 		p.tell("%s", what)
 	}
-}
-
-// judge holds a reply to what is known of its job. Jobs are deterministic: if it came to something else before, neither
-// counts, and that stays so until somebody has looked at both.
-func (p *poster) judge(i int, r *reply) (again bool, err error) {
-	path := filepath.Join(p.dir, p.names[i])
-	if r.Failed != "" {
-		switch {
-		case p.outcomes[i] != nil:
-			p.outcomes[i], p.failures[i] = nil, differ(path)
-			return false, leaveOther(path, []byte(r.Failed+"\n"))
-		case p.failures[i] == nil:
-			p.failures[i] = errors.New(r.Failed)
-		case p.failures[i].Error() != r.Failed:
-			p.failures[i] = fmt.Errorf("two runs of one job failed in different ways: %w; %s", p.failures[i], r.Failed)
-		default:
-			again = true
-		}
-		return again, nil
-	}
-	out, err := p.parseOutcome([]byte(r.Result), p.jobs[i])
-	if err != nil {
-		p.outcomes[i], p.failures[i] = nil, fmt.Errorf("%s, seed %d: the result of worker %s: %w", p.Experiment,
-			p.jobs[i].Seed, r.By, err)
-		return false, nil
-	}
-	before := p.failures[i]
-	err = leave(path, []byte(r.Result))
-	switch {
-	case errors.Is(err, errDiffer):
-		p.outcomes[i], p.failures[i] = nil, err
-		return false, nil
-	case err != nil:
-		return false, err
-	case before != nil:
-		p.failures[i] = differ(path)
-		return false, leaveOther(path, []byte(before.Error()+"\n"))
-	}
-	again = p.outcomes[i] != nil
-	p.outcomes[i] = out
-	return again, nil
 }

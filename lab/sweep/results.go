@@ -12,10 +12,6 @@ import (
 	"slices"
 )
 
-// other is the end of the name of a second result of a job that is not the first one: jobs are deterministic, so that
-// one of the two is wrong.
-const other = ".other"
-
 // text is what a result's file has.
 func (out *Outcome) text() ([]byte, error) {
 	whole := *out
@@ -57,9 +53,6 @@ func (f *File) parseOutcome(text []byte, j Job) (*Outcome, error) {
 
 // read returns the result of a job that is there; nil if there is none.
 func (f *File) read(path string, j Job) (*Outcome, error) {
-	if _, err := os.Lstat(path + other); err == nil {
-		return nil, differ(path)
-	}
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -74,59 +67,17 @@ func (f *File) read(path string, j Job) (*Outcome, error) {
 	return out, nil
 }
 
-// errDiffer is in the error of a job that gave two results.
-var errDiffer = errors.New("two results of one job differ")
-
-func differ(path string) error {
-	return fmt.Errorf("%w, %s and %[2]s%s: one is wrong, so neither is counted; remove both to run the job again",
-		errDiffer, path, other)
-}
-
-// leave writes a result, and gives it its name when it is whole on the disk. What has the name already stays: if it is
-// something else, the result is left beside it, and that is an error.
-func leave(path string, text []byte) error {
-	err := link(path, text)
-	if !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	there, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	if bytes.Equal(there, text) {
-		return nil
-	}
-	return errors.Join(differ(path), leaveOther(path, text))
-}
-
-// leaveOther leaves a second result, unless there is one.
-func leaveOther(path string, text []byte) error {
-	if err := link(path+other, text); !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	return nil
-}
-
-// link writes a file, and gives it its name when it is whole. Unlike a rename it takes no other's place.
-func link(path string, text []byte) error { return named(path, text, os.Link) }
-
-// replace writes a file, which takes the place of what has its name when it is whole.
+// replace writes a file, which takes the place of what has its name when it is whole on the disk.
 func replace(path string, text []byte) error {
-	return named(path, text, func(from, to string) error {
-		return errors.Join(os.Chmod(from, 0o644), os.Rename(from, to)) // a table is for others, too
-	})
-}
-
-// named writes a file under another name, and names it when it is whole on the disk.
-func named(path string, text []byte, name func(from, to string) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".job-*")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name())
 	_, err = f.Write(text)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()) // a table is for others, too
+	if err != nil {
 		return err
 	}
-	return name(f.Name(), path)
+	return os.Rename(f.Name(), path)
 }

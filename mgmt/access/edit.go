@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/crypto/bcrypt"
@@ -56,6 +57,57 @@ func Edit(file string, keep func(User) (User, bool), more ...User) error {
 		out.WriteString(u.Line() + "\n")
 	}
 	return replace(file, out.Bytes())
+}
+
+// Users reads the file of users.
+func Users(file string) ([]User, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	users, err := ReadUsers(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return users, nil
+}
+
+// Set puts a user into the file, in place of the one of its name, whose role stays if that of u is only a default.
+func Set(file string, u User, defaultRole bool) error {
+	more := []User{u}
+	old, err := Users(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err // what is wrong stays to be mended
+	}
+	if slices.ContainsFunc(old, func(o User) bool { return o.Name == u.Name }) {
+		more = nil
+	}
+	return Edit(file, func(o User) (User, bool) {
+		if o.Name != u.Name {
+			return o, true
+		}
+		if defaultRole {
+			u.Role = o.Role
+		}
+		return u, true
+	}, more...)
+}
+
+// Remove takes a user out of the file, but not the last one.
+func Remove(file, name string) error {
+	users, err := Users(file)
+	if err != nil {
+		return err
+	}
+	rest := slices.DeleteFunc(slices.Clone(users), func(u User) bool { return u.Name == name })
+	switch {
+	case len(rest) == len(users):
+		return fmt.Errorf("%s: there is no user %q", file, name)
+	case len(rest) == 0:
+		return fmt.Errorf("%s: %s is the last user: a switch that asks for a login nobody has lets nobody in", file, name)
+	}
+	return Edit(file, func(u User) (User, bool) { return u, u.Name != name })
 }
 
 // replace writes a file whole, or not at all.

@@ -267,6 +267,30 @@ func (c Rows) Load(ctx context.Context, r *swss.Redis) error {
 	return nil
 }
 
+// LoadOver loads the rows as Load does, says that CONFIG_DB is initialized, and counts which of its rows were replaced
+// by others, and which stay although these rows lack them.
+func (c Rows) LoadOver(ctx context.Context, r *swss.Redis) (replaced, stay int, err error) {
+	found, err := Stored(ctx, r)
+	if err != nil {
+		return 0, 0, err
+	}
+	if err := c.Load(ctx, r); err != nil {
+		return 0, 0, err
+	}
+	if err := r.DB(swss.ConfigDB).SetInitialized(ctx, true); err != nil {
+		return 0, 0, err
+	}
+	for _, d := range Diff(found, c) {
+		switch d.Kind {
+		case Changed:
+			replaced++
+		case Removed:
+			stay++
+		}
+	}
+	return replaced, stay, nil
+}
+
 // fits returns an error if a table would have more rows than are taken, with those that are there.
 func (c Rows) fits(ctx context.Context, db *swss.DB, table string) error {
 	rows := swss.NewTable(db, table)
@@ -419,4 +443,18 @@ func syncDir(dir string) error {
 		return err
 	}
 	return errors.Join(d.Sync(), d.Close())
+}
+
+// RuleNames returns the names of the ACL rules, by their labels; of several with one label all, joined by "or".
+func (c Rows) RuleNames() map[string]string {
+	names := map[string]string{}
+	for _, key := range sortedKeys(c[schema.CfgACLRule]) {
+		k, ok := schema.ParseACLRuleKey(key)
+		if label := k.Label(); ok && names[label] != "" {
+			names[label] += " or " + key
+		} else if ok {
+			names[label] = key
+		}
+	}
+	return names
 }

@@ -26,56 +26,38 @@ type debugCount struct {
 
 // DebugCounts reads what all counters, or one, have counted since they were made.
 func (r Reader) DebugCounts(ctx context.Context, only string) (map[string]*debugCount, error) {
-	db := r.Redis.DB(swss.CountersDB)
-	hashes := map[string]swss.FieldValues{}
-	for _, h := range []string{
-		schema.CountersDebugOIDMap, schema.CountersDebugPortMap, schema.CountersDebugSwitchMap, schema.CountersPortNameMap,
-		schema.CountersDebugSinceMap,
-	} {
-		row, _, err := swss.NewTable(db, h).Get(ctx, "")
-		if err != nil {
-			return nil, tree.Unavailable(err)
-		}
-		hashes[h] = row
-	}
-	marks, err := db.Client().HMGet(ctx, swss.KeyMark, CountsMark).Result()
-	if err != nil {
-		return nil, tree.Unavailable(err)
-	}
-	life, _ := marks[0].(string)
+	t := r.Redis.Reading(ctx)
+	hash := func(table string) swss.FieldValues { return t.Row(swss.CountersDB, table, "") }
+	counters, ofPorts := hash(schema.CountersDebugOIDMap), hash(schema.CountersDebugPortMap)
+	ofSwitch, ports := hash(schema.CountersDebugSwitchMap), hash(schema.CountersPortNameMap)
+	began, life := hash(schema.CountersDebugSinceMap), hash(swss.KeyMark)[CountsMark]
 	rows, out := map[string]swss.FieldValues{}, map[string]*debugCount{}
-	read := func(c *debugCount, of, oid string) error {
+	read := func(c *debugCount, of, oid string) {
 		if rows[oid] == nil {
-			row, _, err := swss.NewTable(db, schema.CountersTable).Get(ctx, oid)
-			if err != nil {
-				return tree.Unavailable(err)
-			}
-			rows[oid] = row
+			rows[oid] = t.Row(swss.CountersDB, schema.CountersTable, oid)
 		}
 		if n, err := strconv.ParseUint(rows[oid][c.stat], 10, 64); err == nil {
 			c.Counts[of] = n
-			c.Since[of] = later(hashes[schema.CountersDebugSinceMap][c.Object], rows[oid][debugCountedSince])
+			c.Since[of] = later(began[c.Object], rows[oid][debugCountedSince])
 		}
-		return nil
 	}
-	for name, objects := range hashes[schema.CountersDebugOIDMap] {
+	for name, objects := range counters {
 		if only != tree.Wildcard && name != only {
 			continue
 		}
 		object, whole, _ := strings.Cut(objects, " ")
 		c := &debugCount{Object: object, Life: life, Counts: map[string]uint64{}, Since: map[string]string{}}
-		if c.stat = hashes[schema.CountersDebugSwitchMap][name]; c.stat != "" {
-			if err := read(c, "", whole); err != nil {
-				return nil, err
-			}
-		} else if c.stat = hashes[schema.CountersDebugPortMap][name]; c.stat != "" {
-			for port, oid := range hashes[schema.CountersPortNameMap] {
-				if err := read(c, port, oid); err != nil {
-					return nil, err
-				}
+		if c.stat = ofSwitch[name]; c.stat != "" {
+			read(c, "", whole)
+		} else if c.stat = ofPorts[name]; c.stat != "" {
+			for port, oid := range ports {
+				read(c, port, oid)
 			}
 		}
 		out[name] = c
+	}
+	if err := t.Err(); err != nil {
+		return nil, tree.Unavailable(err)
 	}
 	return out, nil
 }

@@ -41,13 +41,9 @@ func (r Reader) resolvePorts(ctx context.Context, g *tree.List, entries []*tree.
 // portNames returns the ports by alias. A port's own name comes before any alias; of ports with the
 // same alias the first has it.
 func (r Reader) portNames(ctx context.Context) (map[string]string, error) {
-	db := r.Redis.DB(swss.ConfigDB)
-	rows, err := swss.NewTable(db, schema.CfgPort).Dump(ctx)
-	if err != nil {
-		return nil, tree.Unavailable(err)
-	}
-	lags, err := swss.NewTable(db, schema.CfgPortChannel).Keys(ctx)
-	if err != nil {
+	t := r.Redis.Reading(ctx)
+	rows, lags := t.Dump(swss.ConfigDB, schema.CfgPort), t.Keys(swss.ConfigDB, schema.CfgPortChannel)
+	if err := t.Err(); err != nil {
 		return nil, tree.Unavailable(err)
 	}
 	ports := map[string]string{}

@@ -26,15 +26,10 @@ type Object struct {
 // NotInForce lists what is configured and not in force, by STATE_DB: tables in the order of [schema.StatusTables], and
 // then what only has parts that no daemon applies.
 func NotInForce(ctx context.Context, r *swss.Redis) (list []Object, err error) {
-	parts, err := swss.NewTable(r.DB(swss.StateDB), schema.StateUnapplied).Dump(ctx)
-	if err != nil {
-		return nil, err
-	}
+	from := r.Reading(ctx)
+	parts := from.Dump(swss.StateDB, schema.StateUnapplied)
 	for _, t := range schema.StatusTables() {
-		rows, err := swss.NewTable(r.DB(swss.StateDB), t.State).Dump(ctx)
-		if err != nil {
-			return nil, err
-		}
+		rows := from.Dump(swss.StateDB, t.State)
 		for _, key := range slices.Sorted(maps.Keys(rows)) {
 			row := rows[key]
 			status := t.Class(row[t.Status], row[schema.FieldReason])
@@ -49,6 +44,9 @@ func NotInForce(ctx context.Context, r *swss.Redis) (list []Object, err error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(parts)) {
 		list = append(list, Object{Name: name, Unapplied: schema.UnappliedTexts(parts[name])})
+	}
+	if from.Err() != nil {
+		return nil, from.Err()
 	}
 	return list, nil
 }

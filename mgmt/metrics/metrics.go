@@ -121,6 +121,13 @@ func (l *look) counter(f *Family, epoch, field string, labels ...string) {
 	}
 }
 
+func (l *look) row(db swss.DBName, table, key string) (row swss.FieldValues) {
+	if l.redis != nil {
+		row, _, _ = swss.NewTable(l.redis.DB(db), table).Get(l.ctx, key)
+	}
+	return row
+}
+
 func (l *look) dump(db swss.DBName, table string) map[string]swss.FieldValues {
 	if l.redis == nil {
 		return nil
@@ -133,8 +140,8 @@ func (l *look) dump(db swss.DBName, table string) map[string]swss.FieldValues {
 }
 
 // some returns rows, as many as may have series, and says how many it leaves out.
-func (l *look) some(table string, rows map[string]swss.FieldValues) map[string]swss.FieldValues {
-	some := make(map[string]swss.FieldValues, min(len(rows), mostSeries))
+func some[V any](l *look, table string, rows map[string]V) map[string]V {
+	some := make(map[string]V, min(len(rows), mostSeries))
 	for _, key := range sortedKeys(rows) {
 		if len(some) < mostSeries && utf8.ValidString(key) {
 			some[key] = rows[key]
@@ -193,41 +200,22 @@ func (l *look) alarms() {
 
 func (l *look) ports() {
 	up := l.family("port_up", "", "1: the port has a link.", "port")
-	bytes := l.family("port_bytes_total", "By", "Bytes.", "port", "direction")
-	packets := l.family("port_packets_total", "{packet}", "Packets.", "port", "direction", "cast")
-	discards := l.family("port_discards_total", "{packet}", "Packets dropped, for whatever reason.", "port", "direction")
-	errs := l.family("port_errors_total", "{frame}", "Frames that were not valid.", "port", "direction")
-	if l.redis == nil {
-		return
+	families := map[string]*Family{
+		"bytes":    l.family("port_bytes_total", "By", "Bytes.", "port", "direction"),
+		"packets":  l.family("port_packets_total", "{packet}", "Packets.", "port", "direction", "cast"),
+		"discards": l.family("port_discards_total", "{packet}", "Packets dropped, for whatever reason.", "port", "direction"),
+		"errors":   l.family("port_errors_total", "{frame}", "Frames that were not valid.", "port", "direction"),
 	}
-	oids, err := l.redis.DB(swss.CountersDB).Client().HGetAll(l.ctx, schema.CountersPortNameMap).Result()
-	if err != nil {
-		return
-	}
-	names := map[string]swss.FieldValues{}
-	for name, oid := range oids {
-		names[name] = swss.FieldValues{"oid": oid}
-	}
-	applied, counters := swss.NewTable(l.redis.DB(swss.ApplDB), schema.AppPort), swss.NewTable(l.redis.DB(swss.CountersDB),
-		schema.CountersTable)
-	for name, at := range l.some(schema.CfgPort, names) {
-		if row, _, err := applied.Get(l.ctx, name); err == nil && row["oper_status"] != "" {
-			l.gauge(up, bit(row["oper_status"] == "up"), name)
+	for name, oid := range some(l, schema.CfgPort, l.row(swss.CountersDB, schema.CountersPortNameMap, "")) {
+		if oper := l.row(swss.ApplDB, schema.AppPort, name)["oper_status"]; oper != "" {
+			l.gauge(up, bit(oper == "up"), name)
 		}
-		row, _, err := counters.Get(l.ctx, at["oid"])
-		if err != nil {
-			continue
-		}
-		epoch := l.epochs[chip] + at["oid"]
-		for direction, stat := range map[string]string{
-			"in": "SAI_PORT_STAT_IF_IN_", "out": "SAI_PORT_STAT_IF_OUT_",
-		} {
-			l.counter(bytes, epoch, row[stat+"OCTETS"], name, direction)
-			for _, cast := range []string{"ucast", "multicast", "broadcast"} {
-				l.counter(packets, epoch, row[stat+strings.ToUpper(cast)+"_PKTS"], name, direction, cast)
+		row := l.row(swss.CountersDB, schema.CountersTable, oid)
+		for _, s := range schema.PortStatistics() {
+			labels := []string{name, s.Direction, s.Cast}[:len(families[s.Name].Labels)]
+			if len(s.Of) == 1 { // a sum is in its parts
+				l.counter(families[s.Name], l.epochs[chip]+oid, row[s.Of[0]], labels...)
 			}
-			l.counter(discards, epoch, row[stat+"DISCARDS"], name, direction)
-			l.counter(errs, epoch, row[stat+"ERRORS"], name, direction)
 		}
 	}
 }
@@ -239,7 +227,7 @@ func (l *look) wires() {
 	lost := l.family("wire_lost_frames_total", "{frame}", "Frames that were lost there.", "port", "reason")
 	dropped := l.family("wire_dropped_frames_total", "{frame}", "Frames that the chip dropped at such a port.",
 		"port", "reason")
-	for port, row := range l.some(schema.StateWire, l.dump(swss.StateDB, schema.StateWire)) {
+	for port, row := range some(l, schema.StateWire, l.dump(swss.StateDB, schema.StateWire)) {
 		l.gauge(up, bit(row[schema.WireStatus] == schema.WireUp), port)
 		l.counter(frames, l.epochs[chip], row[schema.WireReceived], port, "in")
 		l.counter(frames, l.epochs[chip], row[schema.WireSent], port, "out")
@@ -275,7 +263,7 @@ func (l *look) status() {
 func (l *look) stamps() {
 	f := l.family("tailstamp_packets_total", "{packet}", "Packets of a session by what became of them.",
 		"session", "outcome")
-	for session, row := range l.some(schema.CfgTAMTailStamp, l.dump(swss.CountersDB, schema.CountersTailStamp)) {
+	for session, row := range some(l, schema.CfgTAMTailStamp, l.dump(swss.CountersDB, schema.CountersTailStamp)) {
 		for _, field := range schema.CountersIn(schema.CountersTailStamp) {
 			if field.Outcome != "" {
 				l.counter(f, l.epochs[chip], row[field.Name], session, field.Outcome)
@@ -288,7 +276,7 @@ func (l *look) stamps() {
 func (l *look) analysed() {
 	f := l.family("ifa_packets_total", "{packet}", "Packets of a session of Inband Flow Analyzer by what became of them.",
 		"session", "outcome")
-	for session, row := range l.some(schema.CfgTAMSession, l.dump(swss.CountersDB, schema.CountersIFA)) {
+	for session, row := range some(l, schema.CfgTAMSession, l.dump(swss.CountersDB, schema.CountersIFA)) {
 		for field, count := range row {
 			l.counter(f, row["COUNTED_SINCE"], count, session, strings.ToLower(field)) // if it is a number
 		}
@@ -299,13 +287,7 @@ func (l *look) analysed() {
 func (l *look) resources() {
 	used := l.family("resource_used", "{object}", "Objects of the ASIC that are in use.", "resource")
 	free := l.family("resource_free", "{object}", "Objects of the ASIC for which there is room.", "resource")
-	if l.redis == nil {
-		return
-	}
-	row, _, err := swss.NewTable(l.redis.DB(swss.CountersDB), schema.CountersCRM).Get(l.ctx, "STATS")
-	if err != nil {
-		return
-	}
+	row := l.row(swss.CountersDB, schema.CountersCRM, "STATS")
 	told := 0
 	for _, field := range sortedKeys(row) {
 		name, is := strings.CutSuffix(strings.TrimPrefix(field, "crm_stats_"), "_used")
@@ -326,7 +308,7 @@ func (l *look) outputs() {
 	failures := l.family("output_failures_total", "{attempt}", "Attempts to connect or to send that failed.", "output")
 	waiting := l.family("output_waiting_messages", "{message}", "Messages that wait to be sent.", "output")
 	waitingBytes := l.family("output_waiting_bytes", "By", "Bytes of them.", "output")
-	for name, row := range l.some(schema.StateOutput, l.dump(swss.StateDB, schema.StateOutput)) {
+	for name, row := range some(l, schema.StateOutput, l.dump(swss.StateDB, schema.StateOutput)) {
 		epoch := l.epochs["mgmtd"] + row[schema.OutputBegan]
 		l.gauge(up, bit(row[schema.OutputStatus] == schema.OutputActive), name)
 		l.counter(sent, epoch, row[schema.OutputSent], name)

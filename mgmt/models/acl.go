@@ -45,12 +45,7 @@ func tablesModule() tree.Module {
 				Leaves: []tree.Leaf{leaf("state/priority", number("PRIORITY", "%d")), leaf("state/fields", ruleFields())},
 			},
 			rules,
-			{
-				DB: swss.CountersDB, Table: schema.CountersTable, Map: schema.CountersACLRuleMap, Key: "{name}:{rule-name}",
-				Counter: true,
-				Leaves: []tree.Leaf{leaf("state/matched-packets", text(aclPackets)),
-					leaf("state/matched-octets", text(aclOctets))},
-			},
+			ruleCounters("{name}:{rule-name}", "state/matched-packets", "state/matched-octets"),
 		}},
 	}}
 }
@@ -82,12 +77,7 @@ func aclModule() tree.Module {
 				Leaves: append(entryLeaves("config"), leaf("actions/state/forwarding-action", forwardingAction())),
 			},
 			table, order,
-			{
-				DB: swss.CountersDB, Table: schema.CountersTable, Map: schema.CountersACLRuleMap, Key: "{name}:RULE_{sequence-id}",
-				Counter: true,
-				Leaves: []tree.Leaf{leaf("state/matched-packets", text(aclPackets)),
-					leaf("state/matched-octets", text(aclOctets))},
-			},
+			ruleCounters("{name}:RULE_{sequence-id}", "state/matched-packets", "state/matched-octets"),
 		}},
 	}...)}
 }

@@ -13,23 +13,24 @@ import (
 // altMarkModule is tamtam-altmark in the databases. Periods and results are events, one per period,
 // not counters that change with each packet: they are sent on change.
 func altMarkModule() tree.Module {
-	session, counters := schema.TableOf(schema.CfgTAMAltMark), schema.CountersIn(schema.CountersAltMark)
+	session := schema.TableOf(schema.CfgTAMAltMark)
+	result := measuredRow(schema.CountersAltMarkPath, "{path}:{from}:{to}", "state", map[string]tree.Codec{
+		"start":   nanoseconds("START"),
+		"reasons": {Get: func(r tree.Record) []string { return reasonsIn(r.Field("REASONS")) }},
+	})
+	result.Entry = true
 	return tree.Module{Name: "tamtam-altmark", Groups: []tree.Group{
 		{Path: "/tam/alt-mark-sessions/alt-mark-session", Unique: []string{"config/flowgroup"}, Rows: []tree.Row{
 			configRow(session, "{name}"),
 			appliedRow(session, "{name}", wanted(schema.CfgTAMAltMark, schema.ParseAltMarkSession, altMarkWanted)),
-			{DB: swss.CountersDB, Table: schema.CountersAltMark, Key: "{name}",
-				Leaves: fieldLeaves("state", counters, map[string]tree.Codec{
-					"last-period/timestamp": nanoseconds("TIMESTAMP"), "last-period/read-at": nanoseconds("READ_AT")})},
+			measuredRow(schema.CountersAltMark, "{name}", "state", map[string]tree.Codec{
+				"last-period/timestamp": nanoseconds("TIMESTAMP"), "last-period/read-at": nanoseconds("READ_AT")}),
 		}},
 		{Path: "/tam/alt-mark-sessions/alt-mark-session/periods/period", Rows: []tree.Row{
 			{DB: swss.CountersDB, Table: schema.CountersAltMarkPast, Key: "{name}", Each: "number", Entry: true,
 				Leaves: periodLeaves("state")},
 		}},
-		{Path: "/tam/alt-mark-results/alt-mark-result", Rows: []tree.Row{
-			{DB: swss.CountersDB, Table: schema.CountersAltMarkPath, Key: "{path}:{from}:{to}", Entry: true,
-				Leaves: resultLeaves()},
-		}},
+		{Path: "/tam/alt-mark-results/alt-mark-result", Rows: []tree.Row{result}},
 	}}
 }
 
@@ -51,13 +52,9 @@ func periodLeaves(at string) []tree.Leaf {
 		"timestamp": nanoseconds("TIMESTAMP"), "read-at": nanoseconds("READ_AT")})
 }
 
-func resultLeaves() []tree.Leaf {
-	return fieldLeaves("state", schema.CountersIn(schema.CountersAltMarkPath), map[string]tree.Codec{
-		"start": nanoseconds("START"),
-		"reasons": {Get: func(r tree.Record) []string {
-			return strings.FieldsFunc(strings.ReplaceAll(r.Field("REASONS"), "; ", "\n"), func(c rune) bool { return c == '\n' })
-		}},
-	})
+// reasonsIn divides a text of reasons.
+func reasonsIn(text string) []string {
+	return strings.FieldsFunc(strings.ReplaceAll(text, "; ", "\n"), func(c rune) bool { return c == '\n' })
 }
 
 // nanoseconds is a time of day as nanoseconds since 1970; one that does not fit into 64 bits, from

@@ -53,10 +53,28 @@ func fieldLeaves(at string, fields []schema.Field, special map[string]tree.Codec
 	return leaves
 }
 
-// countersRow is a row of a table of COUNTERS_DB.
+// countersRow is a row of counters.
 func countersRow(table, key, at string) tree.Row {
-	return tree.Row{DB: swss.CountersDB, Table: table, Key: key, Counter: true,
-		Leaves: fieldLeaves(at, schema.CountersIn(table), nil)}
+	row := measuredRow(table, key, at, nil)
+	row.Counter = true
+	return row
+}
+
+// measuredRow is a row of a table of COUNTERS_DB; special is as in fieldLeaves.
+func measuredRow(table, key, at string, special map[string]tree.Codec) tree.Row {
+	return tree.Row{DB: swss.CountersDB, Table: table, Key: key,
+		Leaves: fieldLeaves(at, schema.CountersIn(table), special)}
+}
+
+// objectRow is the row of counters of an object that a map of names has.
+func objectRow(names, key string, leaves ...tree.Leaf) tree.Row {
+	return tree.Row{DB: swss.CountersDB, Table: schema.CountersTable, Map: names, Key: key, Counter: true, Leaves: leaves}
+}
+
+// ruleCounters is the row with the packets and the octets of an ACL rule.
+func ruleCounters(key, packets, octets string) tree.Row {
+	return objectRow(schema.CountersACLRuleMap, key, leaf(packets, text("SAI_ACL_COUNTER_ATTR_PACKETS")),
+		leaf(octets, text("SAI_ACL_COUNTER_ATTR_BYTES")))
 }
 
 // configRow is the row of CONFIG_DB that an entry is.
@@ -145,18 +163,17 @@ func constant(v string) tree.Codec {
 	return tree.Codec{Get: func(tree.Record) []string { return tree.One(v) }}
 }
 
-// sum is a counter that is kept in parts. If one part is not known, the sum is not either.
-func sum(fields ...string) tree.Codec {
+// statistic is a counter of a port.
+func statistic(s schema.Statistic) tree.Codec {
+	if len(s.Of) == 1 {
+		return text(s.Of[0])
+	}
 	return tree.Codec{Get: func(r tree.Record) []string {
-		var total uint64
-		for _, f := range fields {
-			n, err := strconv.ParseUint(r.Field(f), 10, 64)
-			if err != nil {
-				return nil
-			}
-			total += n
+		n, known := s.Count(r.Fields)
+		if !known {
+			return nil
 		}
-		return tree.One(strconv.FormatUint(total, 10))
+		return tree.One(strconv.FormatUint(n, 10))
 	}}
 }
 

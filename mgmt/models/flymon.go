@@ -15,9 +15,12 @@ import (
 func flyMonModule() tree.Module {
 	const tasks, task = "/tam/flymon-tasks/flymon-task", "{name}"
 	tasksTable, query := schema.TableOf(schema.CfgTAMFlyMonTask), schema.TableOf(schema.CfgTAMFlyMonQuery)
-	counts := func(at, table string, special map[string]tree.Codec) []tree.Leaf {
-		return fieldLeaves(at, schema.CountersIn(table), special)
-	}
+	answer := measuredRow(schema.CountersFlyMonAnswer, "{name}", "state/answer", nil)
+	answer.JSON, answer.Leaves = "ESTIMATE", append(answer.Leaves, estimateLeaves("state/answer")...)
+	group := measuredRow(schema.CountersFlyMonGroup, "{number}", "state", map[string]tree.Codec{
+		"hash-units": numbered("KEYS", ";"), "free-buckets": numbered("FREE_BUCKETS", ","),
+		"largest-free": numbered("LARGEST_FREE", ",")})
+	group.Entry = true
 	// of is a list of estimates that are the fields of a task's row.
 	of := func(path, table, key string, more ...tree.Leaf) tree.Group {
 		return tree.Group{Path: tasks + path, Rows: []tree.Row{
@@ -28,10 +31,8 @@ func flyMonModule() tree.Module {
 	return tree.Module{Name: "tamtam-flymon", Groups: []tree.Group{
 		{Path: tasks, Rows: []tree.Row{
 			configRow(tasksTable, task), appliedRow(tasksTable, task, wantedTask),
-			{DB: swss.CountersDB, Table: schema.CountersFlyMonPlace, Key: task,
-				Leaves: counts("state/placement", schema.CountersFlyMonPlace, nil)},
-			{DB: swss.CountersDB, Table: schema.CountersFlyMonResult, Key: task,
-				Leaves: counts("state/last-epoch", schema.CountersFlyMonResult, nil)},
+			measuredRow(schema.CountersFlyMonPlace, task, "state/placement", nil),
+			measuredRow(schema.CountersFlyMonResult, task, "state/last-epoch", nil),
 		}},
 		of("/metrics/metric", schema.CountersFlyMonResult, "quantity"), // its other fields are not quantities
 		of("/flows/flow", schema.CountersFlyMonFlows, "flow"),
@@ -42,17 +43,9 @@ func flyMonModule() tree.Module {
 			configRow(query, "{name}"),
 			appliedRow(query, "{name}",
 				wanted(schema.CfgTAMFlyMonQuery, schema.ParseFlyMonQuery, schema.FlyMonQuery.Fields)),
-			{
-				DB: swss.CountersDB, Table: schema.CountersFlyMonAnswer, Key: "{name}", JSON: "ESTIMATE",
-				Leaves: append(counts("state/answer", schema.CountersFlyMonAnswer, nil), estimateLeaves("state/answer")...),
-			},
+			answer,
 		}},
-		{Path: "/tam/flymon-groups/flymon-group", Rows: []tree.Row{
-			{DB: swss.CountersDB, Table: schema.CountersFlyMonGroup, Key: "{number}", Entry: true,
-				Leaves: counts("state", schema.CountersFlyMonGroup, map[string]tree.Codec{
-					"hash-units": numbered("KEYS", ";"), "free-buckets": numbered("FREE_BUCKETS", ","),
-					"largest-free": numbered("LARGEST_FREE", ",")})},
-		}},
+		{Path: "/tam/flymon-groups/flymon-group", Rows: []tree.Row{group}},
 	}}
 }
 

@@ -49,6 +49,13 @@ func interfacesModule() tree.Module {
 	port.Leaves = append(append(port.Leaves, namedLeaves()...), withNumbers(notInForceLeaves("state", "DOWN")...)...)
 	channel.Leaves = append(append(channel.Leaves, namedLeaves()...), withNumbers(notInForceLeaves("state", "UP")...)...)
 	ports, channels := inForce(schema.AppPort, "Ethernet", "false"), inForce(schema.AppLAG, "PortChannel", "true")
+	counted := objectRow(schema.CountersPortNameMap, "{name}")
+	counted.Only = "Ethernet"
+	for _, s := range schema.PortStatistics() {
+		counted.Leaves = append(counted.Leaves, leaf("state/counters/"+s.Leaf, statistic(s)))
+	}
+	counted.Leaves = append(counted.Leaves,
+		leaf("state/counters/counted-since", readOnly(text(schema.FieldCountedSince+schema.GroupPort))))
 	return tree.Module{Name: "openconfig-interfaces", Groups: []tree.Group{
 		{Path: interfacesPath, Owns: ownedByInterface(""), Rows: []tree.Row{
 			ports, channels,
@@ -58,12 +65,7 @@ func interfacesModule() tree.Module {
 			},
 			port, channel,
 			routed(schema.CfgVLANInterface, "Vlan", "UNKNOWN"), routed(schema.CfgLoopbackInterface, "Loopback", "DOWN"),
-			{
-				DB: swss.CountersDB, Table: schema.CountersTable, Map: schema.CountersPortNameMap, Key: "{name}", Only: "Ethernet",
-				Counter: true,
-				Leaves: append(append(portCounters("in", "IN"), portCounters("out", "OUT")...),
-					leaf("state/counters/counted-since", readOnly(text(schema.FieldCountedSince+schema.GroupPort)))),
-			},
+			counted,
 		}},
 		subinterfaces(),
 	}}
@@ -150,20 +152,6 @@ func interfaceIndex(r tree.Record) []string {
 		}
 	}
 	return nil
-}
-
-func portCounters(way, sai string) []tree.Leaf {
-	stat := func(name string) string { return "SAI_PORT_STAT_IF_" + sai + "_" + name }
-	at := "state/counters/" + way + "-"
-	return []tree.Leaf{
-		leaf(at+"octets", text(stat("OCTETS"))),
-		leaf(at+"pkts", sum(stat("UCAST_PKTS"), stat("MULTICAST_PKTS"), stat("BROADCAST_PKTS"))),
-		leaf(at+"unicast-pkts", text(stat("UCAST_PKTS"))),
-		leaf(at+"multicast-pkts", text(stat("MULTICAST_PKTS"))),
-		leaf(at+"broadcast-pkts", text(stat("BROADCAST_PKTS"))),
-		leaf(at+"discards", text(stat("DISCARDS"))),
-		leaf(at+"errors", text(stat("ERRORS"))),
-	}
 }
 
 // subinterfaces are the interfaces that route, but for those of VLANs.

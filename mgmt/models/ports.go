@@ -124,7 +124,7 @@ func wireLeaves() (list []tree.Leaf) {
 		field := state.Field(i).Tag.Get("path")
 		codec := readOnly(text(field))
 		if state.Field(i).Type == reflect.TypeFor[*uint64]() {
-			codec = sum(field)
+			codec = readOnly(number(field, "%d"))
 		}
 		list = append(list, leaf("wire/state/"+field, codec))
 	}

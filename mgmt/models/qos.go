@@ -12,7 +12,10 @@ import (
 
 // qosModule is tamtam-qos in the databases.
 func qosModule() tree.Module {
-	counter := func(name, stat string) tree.Leaf { return leaf("state/"+name, readOnly(text("SAI_QUEUE_STAT_"+stat))) }
+	queue := queueRow("{name}",
+		"transmitted-packets", "PACKETS", "transmitted-octets", "BYTES", "dropped-packets", "DROPPED_PACKETS",
+		"wred-dropped-packets", "WRED_DROPPED_PACKETS", "ecn-marked-packets", "WRED_ECN_MARKED_PACKETS",
+		"occupancy", "CURR_OCCUPANCY_BYTES", "watermark", "WATERMARK_BYTES")
 	outcome := func(table string) tree.Row {
 		return tree.Row{DB: swss.StateDB, Table: table, Key: "{name}", Leaves: []tree.Leaf{
 			leaf("state/status", readOnly(text(schema.FieldStatus))), leaf("state/reason", readOnly(text(schema.FieldReason))),
@@ -23,18 +26,7 @@ func qosModule() tree.Module {
 	groups := outcome(schema.AppCOPP)
 	schedulers.Leaves, groups.Leaves = schedulers.Leaves[:2], groups.Leaves[:2]
 	return tree.Module{Name: "tamtam-qos", Groups: []tree.Group{
-		{Path: "/queues/queue", Rows: []tree.Row{
-			{
-				DB: swss.CountersDB, Table: schema.CountersTable, Map: schema.CountersQueueNameMap, Key: "{name}", Entry: true,
-				Counter: true,
-				Leaves: []tree.Leaf{
-					counter("transmitted-packets", "PACKETS"), counter("transmitted-octets", "BYTES"),
-					counter("dropped-packets", "DROPPED_PACKETS"),
-					counter("wred-dropped-packets", "WRED_DROPPED_PACKETS"), counter("ecn-marked-packets", "WRED_ECN_MARKED_PACKETS"),
-					counter("occupancy", "CURR_OCCUPANCY_BYTES"), counter("watermark", "WATERMARK_BYTES"),
-				},
-			},
-		}},
+		{Path: "/queues/queue", Rows: []tree.Row{queue}},
 		{Path: "/schedulers/scheduler", Rows: []tree.Row{
 			{
 				DB: swss.ConfigDB, Table: schema.CfgScheduler, Key: "{name}", Entry: true,
@@ -88,32 +80,33 @@ func coppRows() []tree.Row {
 		{DB: swss.ConfigDB, Table: schema.CfgCOPPGroup, Key: "{name}", Entry: true,
 			Leaves: []tree.Leaf{leaf("state/configured", configured)}},
 		{DB: swss.ApplDB, Table: schema.AppCOPP, Key: "{name}", Entry: true, Leaves: wanted},
-		{DB: swss.CountersDB, Table: schema.CountersTable, Map: schema.CountersPolicerNameMap, Key: "{name}",
-			Counter: true, Leaves: counted},
+		objectRow(schema.CountersPolicerNameMap, "{name}", counted...),
 	}
+}
+
+// queueRow is the row of counters of a queue; pairs has a leaf's name and that of its statistic in turn.
+func queueRow(key string, pairs ...string) tree.Row {
+	row := objectRow(schema.CountersQueueNameMap, key)
+	row.Entry = true
+	for i := 0; i < len(pairs); i += 2 {
+		row.Leaves = append(row.Leaves, leaf("state/"+pairs[i], readOnly(text("SAI_QUEUE_STAT_"+pairs[i+1]))))
+	}
+	return row
 }
 
 // queuesModule is openconfig-qos in the databases: what the egress queues of ports have counted.
 func queuesModule() tree.Module {
 	const ports = "/qos/interfaces/interface"
 	const fixed = "QoS is written in CONFIG_DB"
-	counter := func(name, stat string) tree.Leaf { return leaf("state/"+name, readOnly(text("SAI_QUEUE_STAT_"+stat))) }
 	id := tree.Codec{Get: func(r tree.Record) []string { return tree.One(r.Keys[0]) }}
 	return tree.Module{Name: "openconfig-qos", Groups: []tree.Group{
 		{Path: ports, View: fixed, Rows: []tree.Row{
 			{DB: swss.ApplDB, Table: schema.AppPort, Key: "{interface-id}", Only: "Ethernet", Entry: true,
 				Leaves: []tree.Leaf{leaf("interface-ref/state/interface", id)}},
 		}},
-		{Path: ports + "/output/queues/queue", View: fixed, Rows: []tree.Row{
-			{
-				DB: swss.CountersDB, Table: schema.CountersTable, Map: schema.CountersQueueNameMap, Key: "{interface-id}:{name}",
-				Entry: true, Counter: true, Leaves: []tree.Leaf{
-					counter("transmit-pkts", "PACKETS"), counter("transmit-octets", "BYTES"),
-					counter("dropped-pkts", "DROPPED_PACKETS"), counter("dropped-octets", "DROPPED_BYTES"),
-					counter("ecn-marked-pkts", "WRED_ECN_MARKED_PACKETS"),
-					counter("max-queue-len", "WATERMARK_BYTES"),
-				},
-			},
-		}},
+		{Path: ports + "/output/queues/queue", View: fixed, Rows: []tree.Row{queueRow("{interface-id}:{name}",
+			"transmit-pkts", "PACKETS", "transmit-octets", "BYTES",
+			"dropped-pkts", "DROPPED_PACKETS", "dropped-octets", "DROPPED_BYTES",
+			"ecn-marked-pkts", "WRED_ECN_MARKED_PACKETS", "max-queue-len", "WATERMARK_BYTES")}},
 	}}
 }

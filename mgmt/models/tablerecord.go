@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"tamtam/mgmt/tree"
-	"tamtam/swss"
 	"tamtam/swss/schema"
 )
 
@@ -22,9 +21,8 @@ func tableRecordModule() tree.Module {
 				configRow(sessions, session),
 				appliedRow(sessions, session, wanted(schema.CfgTAMTableRecord, schema.ParseRecordSession, recordWanted)),
 				countersRow(schema.CountersRecord, session, "state/counters"),
-				{DB: swss.CountersDB, Table: schema.CountersRecordPlan, Key: session,
-					Leaves: fieldLeaves("state/plan", schema.CountersIn(schema.CountersRecordPlan),
-						map[string]tree.Codec{"tables": parted("TABLES", ",")})},
+				measuredRow(schema.CountersRecordPlan, session, "state/plan",
+					map[string]tree.Codec{"tables": parted("TABLES", ",")}),
 			}},
 	}}
 }

@@ -11,12 +11,6 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Fields of ACL counters in COUNTERS_DB.
-const (
-	aclPackets = "SAI_ACL_COUNTER_ATTR_PACKETS"
-	aclOctets  = "SAI_ACL_COUNTER_ATTR_BYTES"
-)
-
 // tamModule is openconfig-tam in the databases.
 func tamModule() tree.Module {
 	device, collector := schema.TableOf(schema.CfgTAMSwitch), schema.TableOf(schema.CfgTAMCollector)
@@ -104,11 +98,7 @@ func flowGroups() tree.Group {
 			{DB: swss.ApplDB, Table: schema.AppACLRule, Key: rule + ":{name}", Behind: "state/not-in-force", Wanted: wantedRule,
 				Leaves: ruleLeaves("state")},
 			{DB: swss.StateDB, Table: schema.StateACLRule, Key: rule + "|{name}", Behind: "state/not-in-force"},
-			{
-				DB: swss.CountersDB, Table: schema.CountersTable, Map: schema.CountersACLRuleMap, Key: rule + ":{name}",
-				Counter: true,
-				Leaves:  []tree.Leaf{leaf("state/packets", text(aclPackets)), leaf("state/octets", text(aclOctets))},
-			},
+			ruleCounters(rule+":{name}", "state/packets", "state/octets"),
 		},
 	}
 }

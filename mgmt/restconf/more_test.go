@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/internal/racetest"
 	"tamtam/internal/randtest"
 )
 
@@ -139,6 +140,7 @@ func TestEvents(t *testing.T) {
 
 // What is read of one switch, written to another, makes the same configuration there.
 func TestRoundTrip(t *testing.T) {
+	racetest.Stepped(t)
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 5, Short: 1}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
 		ports := map[string]string{
@@ -194,6 +196,7 @@ func randomRows(rnd *rand.Rand) map[string]string {
 // The description of the tree: what it refers to is there, and each path can be asked for. TAMTAM_OPENAPI names a file
 // for it, which make openapi has a validator read.
 func TestOpenAPI(t *testing.T) {
+	racetest.Stepped(t)
 	b := newBed(t)
 	b.rows(someRows)
 	r := b.do("GET /restconf/openapi.json", "")
@@ -247,6 +250,7 @@ func TestOpenAPI(t *testing.T) {
 
 // Section 9 and RFC 8525: each module that a member's name has is in the library, and can be read.
 func TestLibrary(t *testing.T) {
+	racetest.Stepped(t)
 	b := newBed(t)
 	b.rows(someRows)
 	var library struct {
@@ -350,6 +354,7 @@ func FuzzBody(f *testing.F) {
 
 // What OpenConfig has a place of its own for is written there too, and is in ours.
 func TestOpenConfigPlaces(t *testing.T) {
+	racetest.Stepped(t)
 	b := newBed(t)
 	b.rows(someRows)
 	const (

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"tamtam/internal/racetest"
 )
 
 // someRows are a port and what is measured of it.
@@ -41,6 +43,7 @@ const (
 
 // The methods of RFC 8040, section 4, one after another on one switch.
 func TestMethods(t *testing.T) {
+	racetest.Stepped(t)
 	b := newBed(t)
 	b.rows(someRows)
 	for _, s := range []step{
@@ -166,6 +169,7 @@ func (b *bed) check(s step) {
 
 // What a client may write wrongly, and what it is told.
 func TestBadRequests(t *testing.T) {
+	racetest.Stepped(t)
 	const twin = `{"name":"c9","config":{"name":"c9","ip":"10.0.0.9","port":1}}`
 	b := newBed(t)
 	b.rows(someRows)
@@ -228,6 +232,7 @@ func TestBadRequests(t *testing.T) {
 
 // Sections 3.4.1 and 3.5.2: two that change the same resource, by what it was when they read it.
 func TestEntityTags(t *testing.T) {
+	racetest.Stepped(t)
 	b := newBed(t)
 	b.rows(someRows)
 	tag := func(path string) string { return b.do("GET "+path, "").Header.Get("ETag") }
@@ -273,6 +278,7 @@ func TestEntityTags(t *testing.T) {
 
 // Section 4.8: what of a resource is shown.
 func TestViews(t *testing.T) {
+	racetest.Stepped(t)
 	b := newBed(t)
 	b.rows(someRows)
 	at := "GET /restconf/data/openconfig-tam:tam"
@@ -290,6 +296,7 @@ func TestViews(t *testing.T) {
 
 // Section 4.4.2: operations are asked for by POST, with their input as the body.
 func TestOperations(t *testing.T) {
+	racetest.Stepped(t)
 	b := newBed(t)
 	b.rows(someRows)
 	const operation = "/restconf/operations/tamtam-operations:"

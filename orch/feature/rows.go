@@ -4,9 +4,11 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
 	"tamtam/orch"
 	"tamtam/swss"
+	"tamtam/swss/drift"
 	"tamtam/swss/schema"
 )
 
@@ -45,6 +47,7 @@ func (r *Rows) open(ctx context.Context, cfg Config) error {
 	r.put, r.gone, r.mine = map[string]swss.FieldValues{}, map[string]bool{}, map[string]bool{}
 	r.anew = map[string]bool{}
 	cfg.Daemon.OnFlush(r.lost)
+	cfg.Daemon.Watch().Add(drift.Stage{Name: string(db), List: r.list, Look: r.look, Heal: r.heal})
 	former, err := r.table.Dump(ctx)
 	if err != nil {
 		return err
@@ -101,6 +104,67 @@ func (r *Rows) lost() {
 		}
 	}
 	clear(r.has)
+}
+
+// list returns the names of the rows in the table and of those that were written.
+func (r *Rows) list(ctx context.Context) ([]string, error) {
+	keys, err := r.table.Keys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]bool{}
+	for _, key := range slices.AppendSeq(keys, maps.Keys(r.has)) {
+		all[r.Table+r.db.Separator()+key] = true
+	}
+	return slices.Sorted(maps.Keys(all)), nil
+}
+
+// look returns the rows that another client deleted, changed or made. A finding is known by the fields that differ,
+// since the values of counters change with each poll. Of a row that is larger than [swss.MaxRow] look checks only that
+// it exists.
+func (r *Rows) look(ctx context.Context, names []string) (found []drift.Finding, err error) {
+	err = r.db.ReadRows(ctx, names, func(i int, row swss.FieldValues, size int64) {
+		_, key, _ := r.db.Split(names[i])
+		changed, foreign := difference(row, r.has[key])
+		if len(changed)+len(foreign) == 0 && size == 0 || r.has[key] != nil && size > 0 {
+			return
+		}
+		fields := append(foreign, slices.Collect(maps.Keys(changed))...)
+		slices.Sort(fields)
+		f := drift.Finding{Key: names[i], Sum: drift.SumOf(fields...)}
+		f.Busy = r.former != nil || r.put[key] != nil || r.gone[key]
+		switch {
+		case r.has[key] == nil:
+			f.What = "belongs to no session"
+		case row == nil:
+			f.What = "is missing"
+		default:
+			f.What = "contains other values than were written: " + strings.Join(fields[:min(len(fields), 3)], ", ")
+		}
+		found = append(found, f)
+	})
+	return found, err
+}
+
+// heal writes rows again that another client deleted or changed, and deletes those that it made.
+func (r *Rows) heal(ctx context.Context, drifted []drift.Finding) error {
+	for _, f := range drifted {
+		_, key, _ := r.db.Split(f.Key)
+		row, there, err := r.table.Get(ctx, key)
+		if err != nil {
+			return err
+		}
+		want := r.Get(key)
+		if delete(r.has, key); there {
+			r.has[key] = row
+		}
+		if want == nil {
+			r.gone[key] = true
+		} else if r.put[key] == nil {
+			r.put[key] = want
+		}
+	}
+	return r.Flush(ctx)
 }
 
 // Put replaces the content of a row. The caller must not change it afterwards.

@@ -33,7 +33,9 @@ type Bench struct {
 	Poller *Poller
 	Daemon *orch.Daemon
 
-	Logged []string // warnings of the daemon
+	Logged []string           // warnings of the daemon
+	Named  map[sai.OID]string // names of objects in a [Transcript], beside those by their types and order
+	Noted  []string           // what a [Transcript] lists beside calls and rows: "changed Ethernet0"
 }
 
 // New returns a bench with an empty Redis, so that rows can be written before the orch starts.
@@ -92,10 +94,10 @@ func (b *Bench) CreateSwitch() (sw sai.OID, ports map[string]sai.OID) {
 	if err != nil {
 		b.T.Fatal(err)
 	}
-	ports = map[string]sai.OID{}
+	ports, b.Named = map[string]sai.OID{}, map[sai.OID]string{}
 	list := b.Attr(sai.Obj(sai.ObjectTypeSwitch, sw), sai.SwitchAttrPortList).(sai.OIDs)
 	for i, oid := range list {
-		ports[portName(i)] = oid
+		ports[portName(i)], b.Named[oid] = oid, portName(i)
 	}
 	return sw, ports
 }

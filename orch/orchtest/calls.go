@@ -29,7 +29,12 @@ func Short(text string) string {
 
 // named is Short with another function that names objects.
 func named(text string, name func(sai.Key) string) string {
-	return oidText.ReplaceAllStringFunc(short.ReplaceAllString(text, ""), func(s string) string {
+	return objects(short.ReplaceAllString(text, ""), name)
+}
+
+// objects names the objects in a text.
+func objects(text string, name func(sai.Key) string) string {
+	return oidText.ReplaceAllStringFunc(text, func(s string) string {
 		oid, err := sai.ParseOID(s)
 		if err != nil || oid == 0 {
 			return "null"

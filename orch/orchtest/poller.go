@@ -1,6 +1,7 @@
 package orchtest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -30,6 +31,10 @@ type Group struct {
 type polled struct {
 	group string
 	oid   sai.OID
+}
+
+func (x polled) compare(y polled) int {
+	return cmp.Or(cmp.Compare(x.group, y.group), cmp.Compare(x.oid, y.oid))
 }
 
 // SetGroup sets the settings of a group.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"tamtam/orch"
 	"tamtam/sai"
@@ -65,4 +66,14 @@ func (p *Ports) Turn(ctx context.Context, name string, there bool) {
 		p.OIDs[name] = p.All[name]
 	}
 	p.Changed(ctx, name)
+}
+
+// Line applies a line of a transcript: "port+ NAME" and "port- NAME" add and remove a port.
+func (p *Ports) Line(b *Bench, line string) {
+	b.T.Helper()
+	word, name, _ := strings.Cut(line, " ")
+	if word != "port+" && word != "port-" {
+		b.T.Fatalf("unknown line %q", line)
+	}
+	p.Turn(b.Ctx, name, word == "port+")
 }

@@ -7,7 +7,6 @@ import (
 
 	"tamtam/sai"
 	"tamtam/sai/saitest"
-	"tamtam/swss"
 	"tamtam/swss/schema"
 )
 
@@ -31,36 +30,6 @@ func (b *bench) wantHolders(table string, want ...string) {
 			status = fmt.Sprintf("; ACL rule %s|%s has its place; tried again when something is removed", table, holder)
 		}
 		b.WantStatus(schema.StateACLRule, table+"|"+name, status)
-	}
-}
-
-// Rules that do not fit all are in force by priority, then by name, whoever came first, and the others name who
-// displaced them.
-func TestRulesCompete(t *testing.T) {
-	b := newBench(t, saitest.Options{ACLEntries: 2})
-	b.table("T", "L3", "")
-	b.prioritised("T", "R2 20", "R3 20", "R1 10")
-	b.wantHolders("T", "R2", "R3", "R1 < R3 (priority 20)")
-	b.prioritised("T", "R10 20")
-	b.wantHolders("T", "R2", "R3", "R10 < R3 (priority 20)")
-	b.prioritised("T", "R1 20")
-	b.wantHolders("T", "R1", "R2", "R3 < R1 (priority 20)", "R10 < R1 (priority 20)")
-	b.prioritised("T", "R9 90")
-	b.wantHolders("T", "R1", "R9", "R2 < R9 (priority 90)", "R3 < R1 (priority 20)", "R10 < R1 (priority 20)")
-	b.prioritised("T", "R1 1") // in force, and now behind all others
-	b.wantHolders("T", "R2", "R9", "R1 < R2 (priority 20)", "R3 < R2 (priority 20)")
-	got := b.Row(swss.StateDB, schema.StateACLHolders, "")
-	if fmt.Sprint(got) != "map[T|R1:T|R2 T|R10:T|R2 T|R3:T|R2]" {
-		t.Error(got)
-	}
-	b.Del(schema.AppACLRule, "T:R9")
-	b.Step()
-	b.wantHolders("T", "R2", "R3", "R10 < R2 (priority 20)", "R1 < R2 (priority 20)")
-	b.Del(schema.AppACLTable, "T")
-	b.Step()
-	b.WantStatus(schema.StateACLRule, "T|R1", "Pending creation: no ACL table T")
-	if got := b.Row(swss.StateDB, schema.StateACLHolders, ""); len(got) > 0 {
-		t.Error(got)
 	}
 }
 

@@ -2,11 +2,8 @@ package acl
 
 import (
 	"net/netip"
-	"testing"
 
 	"tamtam/sai"
-	"tamtam/sai/saitest"
-	"tamtam/swss/schema"
 )
 
 // addHop makes a next hop in the ASIC.
@@ -48,46 +45,4 @@ func (b *bench) session(name string) sai.OID {
 	b.sessions.oids[name] = oid
 	b.sessions.changes.Publish(b.Ctx, []string{name})
 	return oid
-}
-
-// A rule that mirrors is in the ASIC while its session is active: it lets go of
-// the session at once when that is about to go, and says which it misses.
-func TestMirrorRuleFollowsItsSession(t *testing.T) {
-	b := newBench(t, saitest.Options{})
-	b.table("T", "MIRROR", "Ethernet4")
-	b.rule("T:R", "PRIORITY", "1", "SRC_IP", "1.1.1.1", "MIRROR_INGRESS_ACTION", "s1")
-	b.Step()
-	b.WantStatus(schema.StateACLRule, "T|R", "Pending creation: mirror session s1 is not active")
-	oid := b.session("s1")
-	b.Step()
-	b.WantStatus(schema.StateACLRule, "T|R", "Active")
-	k := b.Rec.LiveOf(sai.ObjectTypeACLEntry)[0]
-	if v, _ := sai.Find(b.Fake.Attrs(k), sai.ACLEntryAttrActionMirrorIngress); v == nil ||
-		v.(sai.Action).Param.(sai.OIDs)[0] != oid {
-		t.Errorf("the entry mirrors to %v, want %s", v, oid)
-	}
-	delete(b.sessions.oids, "s1")
-	b.sessions.changes.Publish(b.Ctx, []string{"s1"})
-	if err := b.Fake.Remove(b.Ctx, sai.Obj(sai.ObjectTypeMirrorSession, oid)); err != nil {
-		t.Errorf("the session is still in use: %v", err)
-	}
-	b.Step()
-	b.WantStatus(schema.StateACLRule, "T|R", "Pending creation: mirror session s1 is not active")
-}
-
-func TestRedirectFollowsItsNextHop(t *testing.T) {
-	b := newBench(t, saitest.Options{})
-	b.table("T", "L3", "Ethernet4")
-	b.rule("T:R", "PRIORITY", "1", "SRC_IP", "1.1.1.1", "REDIRECT_ACTION", "10.0.0.9@Ethernet0")
-	b.Step()
-	b.WantStatus(schema.StateACLRule, "T|R", "Active")
-	ip := netip.MustParseAddr("10.0.0.9")
-	oid := b.hops.oids[ip]
-	delete(b.hops.oids, ip)
-	b.hops.changes.Publish(b.Ctx, struct{}{})
-	if err := b.Fake.Remove(b.Ctx, sai.Obj(sai.ObjectTypeNextHop, oid)); err != nil {
-		t.Errorf("the next hop is still in use: %v", err)
-	}
-	b.Step()
-	b.WantStatus(schema.StateACLRule, "T|R", "Pending creation: no next hop 10.0.0.9@Ethernet0")
 }

@@ -12,48 +12,6 @@ import (
 	"tamtam/swss/schema"
 )
 
-// What is refused is refused in words that an operator understands.
-func TestReasons(t *testing.T) {
-	const drop = "DROP"
-	for _, tt := range []struct {
-		name   string
-		fields []string
-		want   string
-	}{
-		{"no priority", []string{"SRC_IP", "1.1.1.1", "PACKET_ACTION", drop},
-			`Inactive: PRIORITY "0": want 1..16000, the priorities of this switch (a rule that gives none has 0)`},
-		{"priority", []string{"PRIORITY", "16001", "SRC_IP", "1.1.1.1", "PACKET_ACTION", drop},
-			`Inactive: PRIORITY "16001": want 1..16000, the priorities of this switch`},
-		{"action", []string{"PRIORITY", "1", "SRC_IP", "1.1.1.1", "PACKET_ACTION", "DO_NOT_NAT"},
-			"Inactive: DO_NOT_NAT_ACTION: the switch does not have this action at ingress; it has PACKET_ACTION,COUNTER"},
-		{"next hop", []string{"PRIORITY", "1", "SRC_IP", "1.1.1.1", "PACKET_ACTION", "REDIRECT:10.0.0.1@Ethernet0"},
-			"Pending creation: no next hop 10.0.0.1@Ethernet0"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t, saitest.Options{})
-			b.orch.terms.capability[schema.StageIngress] = sai.ACLCapability{Actions: sai.Enums{sai.ACLActionTypePacketAction,
-				sai.ACLActionTypeCounter}}
-			b.table("T", "L3", "")
-			b.rule("T:R", tt.fields...)
-			b.Step()
-			b.WantStatus(schema.StateACLRule, "T|R", tt.want)
-		})
-	}
-}
-
-// SAI numbers the attribute that it refuses; operators are told its name.
-func TestAttributeAtFault(t *testing.T) {
-	b := newBench(t, saitest.Options{})
-	b.table("T", "L3", "")
-	b.Step()
-	b.Rec.FailAt(2, sai.StatusAttrNotSupported0-4) // counter, entry
-	b.rule("T:R", "PRIORITY", "1", "SRC_IP", "1.1.1.1", "PACKET_ACTION", "DROP")
-	b.Step()
-	b.WantStatus(schema.StateACLRule, "T|R",
-		"Inactive: create the entry of ACL rule T|R: the switch does not support it (SAI_STATUS_ATTR_NOT_SUPPORTED_4 "+
-			"SAI_ACL_ENTRY_ATTR_FIELD_SRC_IP")
-}
-
 // A table of type TAM and its rules are in the ASIC while a session uses them;
 // otherwise they say that they are not.
 func TestStatusOfFlowGroups(t *testing.T) {

@@ -5,14 +5,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"tamtam/orch/orchtest"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
-	"tamtam/swss"
 	"tamtam/swss/schema"
 )
 
@@ -130,70 +128,6 @@ const twoRates = "CBS=2 CIR=1 COLOR_SOURCE=COLOR_SOURCE_BLIND METER_TYPE=SAI_MET
 	"PIR=3 " +
 	"RED_PACKET_ACTION=DROP YELLOW_PACKET_ACTION=DROP"
 
-func TestTraps(t *testing.T) {
-	b := newBench(t)
-	b.do(rows...)
-	if d := cmp.Diff(want, b.asic()); d != "" {
-		t.Error(d)
-	}
-	if b.status("g1") != "active" || b.status("g2") != "active" || b.status("default") != "active" {
-		t.Errorf("g1 %s, g2 %s, default %s", b.status("g1"), b.status("g2"), b.status("default"))
-	}
-	// A trap moves to another group in place.
-	b.Rec.Reset()
-	b.do("g1 trap_action=trap trap_priority=4 queue=4 trap_ids=bgp,bgpv6",
-		"g2 trap_action=copy trap_priority=3 queue=2 trap_ids=arp_req,lacp,neigh_discovery")
-	if n := len(b.Fake.Created()); n != 8 {
-		t.Errorf("%d objects: %s", n, b.Rec.Text())
-	}
-	b.do("-g1", "-g2", "-default")
-	if got := b.asic(); len(got) > 0 {
-		t.Errorf("left %v", got)
-	}
-}
-
-// How a policer becomes another: by setting what SAI lets be set; else by another one, which the group has before the
-// old one goes.
-func TestPolicerChanges(t *testing.T) {
-	for _, tt := range []struct{ name, from, to, calls string }{
-		{"the rate", policed, strings.Replace(policed, "cir=600", "cir=6000", 1), "set SAI_POLICER_ATTR_CIR"},
-		{"an action", policed, policed + " yellow_action=drop", "set SAI_POLICER_ATTR_YELLOW_PACKET_ACTION"},
-		{"nothing", policed, policed + " color=aware pbs=0 green_action=forward", ""},
-		{"the meter", policed, strings.Replace(policed, "packets", "bytes", 1),
-			"create POLICER; set SAI_HOSTIF_TRAP_GROUP_ATTR_POLICER; remove POLICER"},
-		{"the mode", policed, strings.Replace(policed, "sr_tcm", "storm", 1),
-			"create POLICER; set SAI_HOSTIF_TRAP_GROUP_ATTR_POLICER; remove POLICER"},
-		{"one more", "", policed, "create POLICER; set SAI_HOSTIF_TRAP_GROUP_ATTR_POLICER"},
-		{"one less", policed, "", "set SAI_HOSTIF_TRAP_GROUP_ATTR_POLICER; remove POLICER"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t)
-			const group = "g trap_action=trap queue=4 trap_ids=bgp"
-			b.do(group + tt.from)
-			b.Rec.Reset()
-			b.do(group + tt.to)
-			var calls []string
-			for _, line := range b.Rec.Lines() {
-				word := strings.Split(line, "|")
-				switch what := strings.SplitN(word[1], ":", 2)[0]; word[0] {
-				case "c", "r":
-					calls = append(calls, map[string]string{"c": "create ", "r": "remove "}[word[0]]+
-						strings.TrimPrefix(what, "SAI_OBJECT_TYPE_"))
-				case "s":
-					calls = append(calls, "set "+strings.SplitN(word[2], "=", 2)[0])
-				}
-			}
-			if got := strings.Join(calls, "; "); got != tt.calls || b.status("g") != "active" {
-				t.Errorf("%s, %s; want %s", got, b.status("g"), tt.calls)
-			}
-			b.do("-g")
-			if got := b.asic(); len(got) > 0 {
-				t.Errorf("left %v", got)
-			}
-		})
-	}
-}
-
 // What the ASIC says that it cannot do is refused in words, and takes the row before it along.
 func TestUnsupported(t *testing.T) {
 	b := newBench(t)
@@ -214,37 +148,6 @@ func TestUnsupported(t *testing.T) {
 	}
 	if got := b.asic(); len(got) > 0 {
 		t.Errorf("in the ASIC: %v", got)
-	}
-}
-
-// Policers are polled into COUNTERS_DB under the names of their groups, as long as they are there.
-func TestPolicerCounters(t *testing.T) {
-	b := newBench(t)
-	polled := func() string {
-		var list []string
-		for name, oid := range b.Row(swss.CountersDB, schema.CountersPolicerNameMap, "") {
-			list = append(list, name)
-			if !strings.HasPrefix(oid, "oid:0x12") { // a policer's
-				t.Errorf("%s is %s", name, oid)
-			}
-		}
-		slices.Sort(list)
-		return fmt.Sprint(list, " ", b.Poller.Count("POLICER_STAT_COUNTER"))
-	}
-	b.do(rows...)
-	if got := polled(); got != "[default g1] 2" {
-		t.Error(got)
-	}
-	b.do("g1 queue=4 trap_ids=bgp"+strings.Replace(policed, "packets", "bytes", 1), "-default")
-	if got := polled(); got != "[g1] 1" {
-		t.Error(got)
-	}
-	if g := b.Poller.Groups["POLICER_STAT_COUNTER"]; g.Interval != 10*time.Second {
-		t.Errorf("the group is %+v", g)
-	}
-	b.do("-g1", "-g2")
-	if got := polled(); got != "[] 0" {
-		t.Error(got)
 	}
 }
 

@@ -97,32 +97,6 @@ func (b *bench) want(polled int, want ...string) {
 
 func (b *bench) status(table, key string) string { return b.Status(table + "|" + key) }
 
-// Counters follow their rows and those of their reasons, in any order, and syncd reads them of all ports or of the
-// switch.
-func TestDebugCounters(t *testing.T) {
-	b := newBench(t)
-	b.do("a:TTL")
-	if got := b.status(schema.AppDebugReason, "a|TTL"); got != "pending: no counter a" {
-		t.Errorf("a reason without counter: %s", got)
-	}
-	b.do("a PORT_INGRESS_DROPS ACL_ANY", "s SWITCH_EGRESS_DROPS L2_ANY")
-	b.want(3, "PORT_IN_DROP_REASONS 2:ACL_ANY,TTL", "SWITCH_OUT_DROP_REASONS 1:L2_ANY")
-	b.do("-a:ACL_ANY", "a:LPM_MISS")
-	b.want(3, "PORT_IN_DROP_REASONS 2:LPM_MISS,TTL", "SWITCH_OUT_DROP_REASONS 1:L2_ANY")
-	b.do("a SWITCH_INGRESS_DROPS")
-	b.want(1, "SWITCH_IN_DROP_REASONS 2:LPM_MISS,TTL", "SWITCH_OUT_DROP_REASONS 1:L2_ANY")
-	b.do("-s", "-s:L2_ANY", "a PORT_INGRESS_DROPS")
-	b.ports.Turn(b.Ctx, "Ethernet4", false)
-	b.want(1, "PORT_IN_DROP_REASONS 2:LPM_MISS,TTL")
-	b.ports.Turn(b.Ctx, "Ethernet4", true)
-	b.want(2, "PORT_IN_DROP_REASONS 2:LPM_MISS,TTL")
-	b.do("-a:TTL", "-a:LPM_MISS")
-	if got := b.status(schema.AppDebugCounter, "a"); got != "pending: none of its reasons can be counted" {
-		t.Errorf("a counter without reasons: %s", got)
-	}
-	b.want(0)
-}
-
 // What COUNTERS_DB says of counters is what there is, and of one that went nothing stays.
 func TestDebugCounterMaps(t *testing.T) {
 	b := newBench(t)

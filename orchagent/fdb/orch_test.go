@@ -94,6 +94,7 @@ func newBench(t testing.TB) *bench {
 	}
 	b.ports.layout.Publish(b.Ctx, struct{}{})
 	b.Step()
+	b.Rec.Reset()
 	return b
 }
 
@@ -182,85 +183,10 @@ func (b *bench) asic() (list []string) {
 }
 
 const (
-	one   = "Vlan10:02:00:00:00:00:01"
-	two   = "Vlan20:02:00:00:00:00:02"
-	dash  = "Vlan10:02-00-00-00-00-01"
-	tells = "Vlan10|02:00:00:00:00:01"
+	one  = "Vlan10:02:00:00:00:00:01"
+	two  = "Vlan20:02:00:00:00:00:02"
+	dash = "Vlan10:02-00-00-00-00-01"
 )
-
-func TestFDB(t *testing.T) {
-	tests := []struct {
-		name        string
-		do          []string
-		asic, state []string // entries; FDB_TABLE of STATE_DB
-		status      []string
-	}{
-		{name: "nothing"},
-		{name: "a static entry", do: []string{one + " port=Ethernet0"}, asic: []string{one + " Ethernet0"},
-			state: []string{one + " Ethernet0 static"}, status: []string{tells + " active"}},
-		{name: "it moves", do: []string{one + " port=Ethernet0", "step", one + " port=Ethernet4"},
-			asic: []string{one + " Ethernet4"}, state: []string{one + " Ethernet4 static"}, status: []string{tells + " active"}},
-		{name: "one that may age, and does", do: []string{one + " port=Ethernet0 type=dynamic",
-			two + " port=Ethernet0 type=dynamic", "step", "aged " + two},
-			asic: []string{one + " dynamic Ethernet0", two + " dynamic Ethernet0"}, state: []string{one + " Ethernet0 dynamic"},
-			status: []string{tells + " active", "Vlan20|02:00:00:00:00:02 active"}},
-		{name: "its port is not in the VLAN", do: []string{"-member Vlan10 Ethernet0", one + " port=Ethernet0"},
-			status: []string{tells + " pending Ethernet0 is not a member of Vlan10"}},
-		{name: "its port leaves the VLAN", do: []string{one + " port=Ethernet0", "step", "-member Vlan10 Ethernet0"},
-			status: []string{tells + " pending Ethernet0 is not a member of Vlan10"}},
-		{name: "its port comes back", do: []string{one + " port=Ethernet0", "step", "-member Vlan10 Ethernet0",
-			"member Vlan10 Ethernet0"}, asic: []string{one + " Ethernet0"}, state: []string{one + " Ethernet0 static"},
-			status: []string{tells + " active"}},
-		{name: "it goes", do: []string{one + " port=Ethernet0", "step", "-" + one}},
-		{name: "two rows of one address", do: []string{one + " port=Ethernet0", dash + " port=Ethernet4"},
-			asic: []string{one + " Ethernet4"}, state: []string{one + " Ethernet4 static"},
-			status: []string{"Vlan10|02-00-00-00-00-01 active", tells + " pending FDB_TABLE:" + dash + " is the same address"}},
-		{name: "a bad row", do: []string{one + " port=x"}, status: []string{
-			tells + ` failed port "x": want EthernetN or PortChannelN`}},
-		{name: "learned, moved", do: []string{"learned " + one + " Ethernet0", "learned " + two + " Ethernet0",
-			"move " + two + " Ethernet4"}, state: []string{one + " Ethernet0 dynamic", two + " Ethernet4 dynamic"}},
-		{name: "aged, flushed", do: []string{"learned " + one + " Ethernet0", "learned " + two + " Ethernet0", "step",
-			"aged " + one, "flushed " + two}},
-		{name: "all of a VLAN are flushed", do: []string{"learned " + one + " Ethernet0", "learned " + two + " Ethernet0",
-			"flushed Vlan10:00:00:00:00:00:00"}, state: []string{two + " Ethernet0 dynamic"}},
-		{name: "all of a port are flushed", do: []string{"learned " + one + " Ethernet0", "learned " + two + " Ethernet4",
-			"flushed x:00:00:00:00:00:00 Ethernet4"}, state: []string{one + " Ethernet0 dynamic"}},
-		{name: "a static entry takes the place of a learned one", do: []string{"learned " + one + " Ethernet0",
-			one + " port=Ethernet4", "step", "learned " + one + " Ethernet0"}, asic: []string{one + " Ethernet4"},
-			state: []string{one + " Ethernet4 static"}, status: []string{tells + " active"}},
-		{name: "a port leaves a VLAN", do: []string{"learned " + one + " Ethernet0", "learned " + two + " Ethernet0",
-			"-member Vlan10 Ethernet0"}, state: []string{two + " Ethernet0 dynamic"}},
-		{name: "what nobody knows", do: []string{"learned Vlan30:02:00:00:00:00:01 Ethernet0",
-			"learned " + one + " Ethernet8", "aged Vlan30:02:00:00:00:00:01"}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			b := newBench(t)
-			b.do(tt.do...)
-			for what, d := range map[string]string{"ASIC": cmp.Diff(tt.asic, b.asic()),
-				"FDB_TABLE": cmp.Diff(tt.state, b.rows(schema.StateFDB)),
-				"status":    cmp.Diff(tt.status, b.rows(schema.StateStaticFDB))} {
-				if d != "" {
-					t.Errorf("%s: %s", what, d)
-				}
-			}
-		})
-	}
-}
-
-// What was learned at a port goes when it is down, and nothing else.
-func TestPortDown(t *testing.T) {
-	b := newBench(t)
-	b.Rec.Reset()
-	b.do("down Ethernet0")
-	want := fmt.Sprintf(
-		"f|SAI_OBJECT_TYPE_FDB_FLUSH|SAI_FDB_FLUSH_ATTR_BRIDGE_PORT_ID=%s|"+
-			"SAI_FDB_FLUSH_ATTR_ENTRY_TYPE=SAI_FDB_FLUSH_ENTRY_TYPE_DYNAMIC", b.ports.bridge["Ethernet0"])
-	if got := b.Rec.Text(); got != want {
-		t.Errorf("\n got %s\nwant %s", got, want)
-	}
-}
 
 // Whichever call fails, the row says so, and once it is written again all is as if nothing had
 // failed.

@@ -108,30 +108,6 @@ func (b *bench) wantTransit(status string, device uint64) {
 	}
 }
 
-// The transit follows its row and the switch's id.
-func TestTransit(t *testing.T) {
-	b := newBench(t)
-	b.device("ifa", "true")
-	b.wantTransit("pending: the switch has no switch-id", 0)
-	b.world.IDs = schema.TAMSwitchInUse{SwitchID: 7, HasSwitchID: true}
-	b.world.Renamed.Publish(b.Ctx, struct{}{})
-	b.Step()
-	b.wantTransit("active", 7)
-	b.device("ifa", "true", "device-id", "9")
-	b.wantTransit("active", 9)
-	b.device("ifa", "true", "device-id", "1048576")
-	b.wantTransit(`failed: device-id "1048576": want at most 1048575`, 0)
-	b.device("ifa", "true", "device-id", "1048575")
-	b.wantTransit("active", 1048575)
-	b.device("ifa", "false")
-	b.wantTransit("active", 0)
-	b.device("ifa", "true")
-	b.wantTransit("active", 7)
-	b.Del(schema.AppTAMDevice, schema.TAMDeviceKey)
-	b.Step()
-	b.wantTransit("", 0)
-}
-
 // Whichever call fails, nothing is left behind, and the row that comes again is in force.
 func TestEveryFailureIsUndone(t *testing.T) {
 	for n := 1; n <= 3; n++ {
@@ -186,55 +162,6 @@ func (b *bench) wantSession(status string, ints, samplers, reports, entries int)
 			b.T.Errorf("%d objects of %s, want %d", len(got), t, want)
 		}
 	}
-}
-
-// A session has what its role needs, follows its row, its id and its collectors, and leaves nothing.
-func TestSessionsFollow(t *testing.T) {
-	b := newBench(t)
-	b.session("initiator")
-	b.wantSession("pending: the switch has no switch-id", 0, 0, 0, 0)
-	b.device("device-id", "9")
-	b.wantSession("active", 1, 0, 0, 1)
-	b.session("initiator", "sampling-rate", "8", "hop_limit", "3")
-	b.wantSession("active", 1, 1, 0, 1)
-	object := b.Rec.LiveOf(sai.ObjectTypeTAMInt)[0]
-	if d, n := b.Attr(object, sai.TAMIntAttrDeviceID),
-		b.Attr(object, sai.TAMIntAttrMaxHopCount); d != sai.Uint(9) || n != sai.Uint(3) {
-		t.Errorf("device %v, at most %v hops", d, n)
-	}
-	b.device("device-id", "1048576")
-	b.wantSession("failed: device-id", 0, 0, 0, 0)
-	b.device("device-id", "10")
-	b.session("terminator", "collector", "c")
-	b.wantSession("active", 1, 0, 1, 1)
-	b.sender.err = orch.Wait("route", "c", "no way")
-	b.sender.changes.Publish(b.Ctx, struct{}{})
-	b.Step()
-	b.wantSession("pending: no way", 0, 0, 0, 0)
-	b.sender.err = nil
-	b.sender.changes.Publish(b.Ctx, struct{}{})
-	b.Step()
-	b.wantSession("active", 1, 0, 1, 1)
-	b.Del(schema.AppTAMIFA, "s")
-	b.Step()
-	b.wantSession("", 0, 0, 0, 0)
-}
-
-// A session of role transit and the row share the one transit, which goes with the last of them.
-func TestTransitIsShared(t *testing.T) {
-	b := newBench(t)
-	b.device("ifa", "true", "device-id", "9")
-	b.Set(schema.AppTAMIFA, "s", "role", "transit")
-	b.Step()
-	b.wantSession("active", 1, 0, 0, 0)
-	b.device("device-id", "9")
-	b.wantTransit("active", 9)
-	b.device("device-id", "11")
-	b.wantTransit("active", 11)
-	b.wantSession("active", 1, 0, 0, 0)
-	b.Del(schema.AppTAMIFA, "s")
-	b.Step()
-	b.wantTransit("active", 0)
 }
 
 // Whichever call fails as a session comes, nothing of it is left behind, and it is in force when nothing fails any

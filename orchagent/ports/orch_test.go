@@ -116,56 +116,6 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// One port of four lanes becomes two of two lanes: others let go, the port goes,
-// the new ones are created, and what was on the port is there again.
-func TestBreakout(t *testing.T) {
-	b := newSwitch(t)
-	b.Set(schema.AppVLAN, "Vlan10", "vlanid", "10")
-	b.Set(schema.AppVLANMember, "Vlan10:Ethernet0", "tagging_mode", "untagged")
-	b.Step()
-	b.calls()
-	b.told = nil
-	b.port("Ethernet0", "1,2")
-	b.port("Ethernet2", "3,4")
-	b.Step()
-	b.wantCalls(
-		"r|VLAN_MEMBER:#4", "s|PORT:#1|PORT_VLAN_ID=1",
-		"s|BRIDGE_PORT:#4|ADMIN_STATE=false", "f|FDB_FLUSH|BRIDGE_PORT_ID=#4", "r|BRIDGE_PORT:#4",
-		"s|HOSTIF:#0|VLAN_TAG=STRIP",
-		"r|HOSTIF:#0", "s|PORT:#1|ADMIN_STATE=false", "r|PORT:#1",
-		"c|PORT:#5|HW_LANE_LIST=2:1,2|SPEED=100000", "c|HOSTIF:#2|TYPE=NETDEV|OBJ_ID=#5|NAME=Ethernet0", "s|PORT:#5|MTU=9122",
-		"s|PORT:#5|ADMIN_STATE=true",
-		"s|HOSTIF:#2|OPER_STATUS=false",
-		"c|PORT:#6|HW_LANE_LIST=2:3,4|SPEED=100000", "c|HOSTIF:#3|TYPE=NETDEV|OBJ_ID=#6|NAME=Ethernet2", "s|PORT:#6|MTU=9122",
-		"s|PORT:#6|ADMIN_STATE=true",
-		"s|HOSTIF:#3|OPER_STATUS=false",
-		"c|BRIDGE_PORT:#5|TYPE=PORT|PORT_ID=#5|ADMIN_STATE=true|FDB_LEARNING_MODE=HW", "s|HOSTIF:#2|VLAN_TAG=KEEP",
-		"c|VLAN_MEMBER:#5|VLAN_ID=#1|BRIDGE_PORT_ID=#5|VLAN_TAGGING_MODE=UNTAGGED", "s|PORT:#5|PORT_VLAN_ID=10")
-	if len(b.told) != 2 || b.told[0][0] != "Ethernet0" || !slices.Equal(b.told[1], []string{"Ethernet0", "Ethernet2"}) {
-		t.Errorf("told %v", b.told)
-	}
-	b.WantStatus(schema.StateVLANMember, "Vlan10|Ethernet0", "active")
-}
-
-// Rows that exclude each other are decided by name, in every order.
-func TestConflicts(t *testing.T) {
-	b := newSwitch(t)
-	b.port("Ethernet1", "4,9")
-	b.Set(schema.AppLAG, "PortChannel2", "admin_status", "up")
-	b.Set(schema.AppLAGMember, "PortChannel2:Ethernet0", "status", "enabled")
-	b.Set(schema.AppVLAN, "Vlan10", "vlanid", "10")
-	b.Set(schema.AppVLANMember, "Vlan10:Ethernet0", "tagging_mode", "tagged")
-	b.Step()
-	b.WantStatus(schema.StatePort, "Ethernet1", "pending: lane 4 is used by Ethernet0")
-	b.WantStatus(schema.StateLAGMember, "PortChannel2|Ethernet0", "active")
-	b.WantStatus(schema.StateVLANMember, "Vlan10|Ethernet0", "pending: Ethernet0 is a member of PortChannel2")
-	b.Set(schema.AppLAG, "PortChannel1", "admin_status", "up")
-	b.Set(schema.AppLAGMember, "PortChannel1:Ethernet0", "status", "enabled")
-	b.Step()
-	b.WantStatus(schema.StateLAGMember, "PortChannel1|Ethernet0", "active")
-	b.WantStatus(schema.StateLAGMember, "PortChannel2|Ethernet0", "pending: Ethernet0 is a member of PortChannel1")
-}
-
 // A member receives before it sends, and ceases to send first; the PortChannel is up while as many members as it takes
 // send on ports that are up, and what each does is told in its row.
 func TestMinLinks(t *testing.T) {
@@ -266,20 +216,6 @@ func TestOperStatus(t *testing.T) {
 				t.Errorf("oper_status = %q, want %q", row["oper_status"], tt.want)
 			}
 		}
-	}
-}
-
-// What changes of a port is set, and nothing else.
-func TestPortChanges(t *testing.T) {
-	b := newSwitch(t)
-	b.Set(schema.AppPort, "Ethernet0", "lanes", "4,3,2,1", "speed", "40000", "mtu", "1500", "admin_status", "down")
-	b.Step()
-	b.wantCalls("s|PORT:#1|SPEED=40000", "s|PORT:#1|MTU=1522", "s|PORT:#1|ADMIN_STATE=false")
-	b.Set(schema.AppPort, "Ethernet0", "lanes", "x")
-	b.Step()
-	b.WantStatus(schema.StatePort, "Ethernet0", `failed: lanes "x": want the port's hardware lanes`)
-	if _, _, ok := b.orch.Port("Ethernet0"); ok {
-		t.Error("a port whose row is invalid is still there")
 	}
 }
 

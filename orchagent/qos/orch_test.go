@@ -6,12 +6,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"tamtam/internal/randtest"
-	"tamtam/orch/orchtest"
 	"tamtam/sai"
 	"tamtam/swss"
 	"tamtam/swss/schema"
@@ -85,23 +83,6 @@ func plain(lines []string) []string {
 	return out
 }
 
-func TestWhole(t *testing.T) {
-	b := newBench(t)
-	b.do(whole...)
-	if d := cmp.Diff(wholeASIC, plain(b.asic())); d != "" {
-		t.Error(d)
-	}
-	for _, s := range b.statuses() {
-		if !strings.HasSuffix(s, " active") && !strings.HasPrefix(s, "PORT_QOS_MAP") {
-			t.Error(s)
-		}
-	}
-	if got := b.Status("PORT_QOS_MAP_TABLE|Ethernet0,Ethernet4"); got != "active" {
-		t.Error(got)
-	}
-	b.emptyAll()
-}
-
 // emptyAll takes all rows away; nothing may stay.
 func (b *bench) emptyAll() {
 	b.T.Helper()
@@ -114,89 +95,6 @@ func (b *bench) emptyAll() {
 	if got := b.asic(); len(got) > 0 {
 		b.T.Errorf("left in the ASIC: %v", got)
 	}
-}
-
-func TestStatuses(t *testing.T) {
-	tests := []struct {
-		name, row string
-		do        []string
-		want      string
-	}{
-		{"no such scheduler", "QUEUE_TABLE|Ethernet0|0", []string{"QUEUE_TABLE:Ethernet0:0 scheduler=s9"},
-			"pending: SCHEDULER_TABLE s9 is not in the ASIC"},
-		{"no such pool", "BUFFER_PROFILE_TABLE|f", []string{"BUFFER_PROFILE_TABLE:f pool=q static_th=5"},
-			"pending: no buffer pool q"},
-		{"no such port", "QUEUE_TABLE|Ethernet8|0", []string{"SCHEDULER_TABLE:s type=WRR",
-			"QUEUE_TABLE:Ethernet8:0 scheduler=s"}, "pending: no port Ethernet8"},
-		{"no such queue", "QUEUE_TABLE|Ethernet0|8", []string{"SCHEDULER_TABLE:s type=WRR",
-			"QUEUE_TABLE:Ethernet0:8 scheduler=s"}, "failed: Ethernet0 has no queue 8: it has 8, from 0 on"},
-		{"two for one queue", "QUEUE_TABLE|Ethernet0|0-1", []string{"SCHEDULER_TABLE:s type=WRR",
-			"QUEUE_TABLE:Ethernet0:0-1 scheduler=s", "QUEUE_TABLE:Ethernet0:0 scheduler=s"},
-			"failed: queue 0 of Ethernet0 is configured by Ethernet0|0"},
-		{"two for one queue: the other", "QUEUE_TABLE|Ethernet0|0", []string{"SCHEDULER_TABLE:s type=WRR",
-			"QUEUE_TABLE:Ethernet0:0-1 scheduler=s", "QUEUE_TABLE:Ethernet0:0 scheduler=s"}, "active"},
-		{"a bad row", "SCHEDULER_TABLE|s", []string{"SCHEDULER_TABLE:s type=WRR weight=0"},
-			`failed: weight "0": want a number in 1..100`},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t)
-			b.do(tt.do...)
-			if got := b.Status(tt.row); got != tt.want {
-				t.Errorf("got %s\nwant %s", got, tt.want)
-			}
-			b.emptyAll()
-		})
-	}
-}
-
-// A profile whose pool goes, goes with it, and what used the profile says so.
-func TestPoolGoes(t *testing.T) {
-	for _, other := range []string{"", "BUFFER_POOL_TABLE:p type=both mode=static size=5"} {
-		b := newBench(t)
-		b.do("BUFFER_POOL_TABLE:p type=egress mode=dynamic size=1000000",
-			"BUFFER_PROFILE_TABLE:f pool=p size=0 dynamic_th=-2",
-			"BUFFER_QUEUE_TABLE:Ethernet0:2 profile=f")
-		if other != "" {
-			b.do(other) // made anew: the old one is removed when the profile has the new one
-		}
-		b.do("-BUFFER_POOL_TABLE:p")
-		for row, want := range map[string]string{
-			"BUFFER_PROFILE_TABLE|f":         "pending: no buffer pool p",
-			"BUFFER_QUEUE_TABLE|Ethernet0|2": "pending: BUFFER_PROFILE_TABLE f is not in the ASIC",
-		} {
-			if got := b.Status(row); got != want {
-				t.Errorf("after %q: %s is %s, want %s", other, row, got, want)
-			}
-		}
-		for _, line := range b.asic() {
-			if strings.Contains(line, "BUFFER") {
-				t.Errorf("after %q: left in the ASIC: %s", other, line)
-			}
-		}
-		b.emptyAll()
-	}
-}
-
-// An object that has to be recreated is put to use before the old one goes: no attribute of a port
-// or queue is ever cleared.
-func TestMakeBeforeBreak(t *testing.T) {
-	b := newBench(t)
-	b.do(whole...)
-	b.Rec.Reset()
-	b.do("SCHEDULER_TABLE:s1 type=STRICT", "BUFFER_POOL_TABLE:p type=both mode=dynamic size=1000000",
-		"DSCP_TO_TC_MAP_TABLE:AZURE 0=1")
-	for _, l := range b.Rec.Lines() {
-		if strings.Contains(l, "oid:0x0") {
-			t.Error(l)
-		}
-	}
-	for _, s := range b.statuses() {
-		if !strings.Contains(s, " active") {
-			t.Error(s)
-		}
-	}
-	b.emptyAll()
 }
 
 // changes are lines that lead somewhere and back.
@@ -273,38 +171,6 @@ func TestEveryCallFails(t *testing.T) {
 			}
 			b.emptyAll()
 		}
-	}
-}
-
-func TestCounters(t *testing.T) {
-	b := newBench(t)
-	get := func(table string) swss.FieldValues {
-		f, _, err := swss.NewTable(b.Redis.DB(swss.CountersDB), table).Get(b.Ctx, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return f
-	}
-	names := get(schema.CountersQueueNameMap)
-	oid := names["Ethernet4:3"]
-	if len(names) != 16 || get(schema.CountersQueuePortMap)[oid] != b.ports.All["Ethernet4"].String() ||
-		get(schema.CountersQueueIndexMap)[oid] != "3" || get(schema.CountersQueueTypeMap)[oid] != "SAI_QUEUE_TYPE_UNICAST" {
-		t.Errorf("queues %v", names)
-	}
-	if n := b.Poller.Count("QUEUE_STAT_COUNTER"); n != 16 {
-		t.Errorf("%d queues are polled", n)
-	}
-	config := swss.NewTable(b.Redis.DB(swss.ConfigDB), schema.CfgFlexCounter)
-	if err := config.Set(b.Ctx, "QUEUE_WATERMARK", swss.FieldValues{"FLEX_COUNTER_STATUS": "disable",
-		"POLL_INTERVAL": "500"}); err != nil {
-		t.Fatal(err)
-	}
-	b.do("port- Ethernet4")
-	if got := b.Poller.Groups["QUEUE_WATERMARK_STAT_COUNTER"]; got != (orchtest.Group{Interval: 500 * time.Millisecond}) {
-		t.Error(got)
-	}
-	if n := b.Poller.Count("QUEUE_WATERMARK_STAT_COUNTER"); n != 8 || len(get(schema.CountersQueueNameMap)) != 8 {
-		t.Errorf("%d queues are polled after a port went", n)
 	}
 }
 

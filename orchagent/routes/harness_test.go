@@ -77,6 +77,7 @@ func (b *bench) begin() {
 		b.T.Fatal(err)
 	}
 	b.Step()
+	b.Rec.Reset()
 }
 
 // do applies lines and then does a step: "TABLE:key field=value ..." is a row of

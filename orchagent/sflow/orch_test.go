@@ -191,59 +191,6 @@ func TestConvergence(t *testing.T) {
 	})
 }
 
-// Rows that cannot be are refused with the field, its value, and what would be right, and a port that was sampled is no
-// longer: nobody knows how it is to be.
-func TestBadRows(t *testing.T) {
-	b := newBench(t, saitest.Options{})
-	for row, want := range map[string]string{
-		"x=y":                               `sample_rate is missing: want a number in 1..2147483648`,
-		"sample_rate=0":                     `sample_rate "0": want a number in 1..2147483648`,
-		"sample_rate=2147483649":            `sample_rate "2147483649": want a number in 1..2147483648`,
-		"sample_rate=-1":                    `sample_rate "-1": want `,
-		"sample_rate=9 sample_direction=in": `sample_direction "in": want rx, tx or both`,
-		"sample_rate=9 admin_state=on":      `admin_state "on": want up or down`,
-	} {
-		b.do("Ethernet0 sample_rate=1000")
-		b.wantASIC("Ethernet0 rx 1000")
-		b.do("Ethernet0 " + row)
-		b.want("Ethernet0", "failed: ")
-		b.want("Ethernet0", want)
-		b.wantASIC("")
-		b.do("-Ethernet0")
-	}
-	b.do("Vlan7 sample_rate=1000")
-	b.want("Vlan7", `failed: `)
-	b.do("Ethernet8 sample_rate=1000")
-	b.want("Ethernet8", "pending: no port Ethernet8")
-	b.wantASIC("")
-}
-
-// A change of the rate or of the direction touches that alone; a sampler goes with its last port.
-func TestChanges(t *testing.T) {
-	b := newBench(t, saitest.Options{})
-	b.do("Ethernet0 sample_rate=1000", "Ethernet4 sample_rate=1000 sample_direction=both")
-	for _, tt := range []struct {
-		line, want string
-		calls      int
-	}{
-		{"Ethernet0 sample_rate=1000 sample_direction=rx", "Ethernet0 rx 1000, Ethernet4 rx 1000, Ethernet4 tx 1000", 0},
-		{"Ethernet0 sample_rate=256", "Ethernet0 rx 256, Ethernet4 rx 1000, Ethernet4 tx 1000", 2},
-		{"Ethernet4 sample_rate=1000 sample_direction=tx", "Ethernet0 rx 256, Ethernet4 tx 1000", 1},
-		{"Ethernet4 sample_rate=256 sample_direction=tx", "Ethernet0 rx 256, Ethernet4 tx 256", 2},
-		{"Ethernet0 sample_rate=256 admin_state=down", "Ethernet4 tx 256", 1},
-		{"Ethernet4 sample_rate=256 admin_state=down", "", 2},
-	} {
-		b.Rec.Reset()
-		b.do(tt.line)
-		b.wantASIC(tt.want)
-		if got := b.Rec.Lines(); len(got) != tt.calls {
-			t.Errorf("%s: calls %q, want %d", tt.line, got, tt.calls)
-		}
-	}
-	b.want("Ethernet0", "active")
-	b.want("Ethernet4", "active")
-}
-
 // Each SAI call fails once. Rows then say so, and what the ASIC did not let go of goes a moment later; a row that was
 // refused is in force when it is written again.
 func TestEveryCallFails(t *testing.T) {
@@ -305,26 +252,6 @@ func (b *bench) truth(n int) {
 	if (strings.Contains(is, "nobody") || b.orch.left) && b.orch.retry() == 0 {
 		b.T.Errorf("call %d failed: the ASIC samples %q, and nobody tries", n, is)
 	}
-}
-
-// A chip that has no room for a sampler gets it when there is some; one that cannot sample says so.
-func TestRefused(t *testing.T) {
-	b := newBench(t, saitest.Options{})
-	b.do("Ethernet4 sample_rate=256")
-	b.Rec.FailAt(1, sai.StatusInsufficientResources)
-	b.do("Ethernet0 sample_rate=1000")
-	b.want("Ethernet0", "pending: sample one in 1000 packets")
-	b.wantASIC("Ethernet4 rx 256")
-	b.do("-Ethernet4")
-	b.want("Ethernet0", "active")
-	b.wantASIC("Ethernet0 rx 1000")
-
-	b = newBench(t, saitest.Options{Unsupported: []sai.AttrID{sai.PortAttrEgressSamplepacketEnable}})
-	b.do("Ethernet0 sample_rate=1000 sample_direction=both", "Ethernet4 sample_rate=1000")
-	b.want("Ethernet0", "failed: ")
-	b.want("Ethernet0", "SAI_PORT_ATTR_EGRESS_SAMPLEPACKET_ENABLE")
-	b.want("Ethernet4", "active")
-	b.wantASIC("Ethernet4 rx 1000") // not half of what Ethernet0 asks for
 }
 
 // An orchagent that starts anew makes what the rows say, in one go and only when its view is complete.

@@ -132,16 +132,21 @@ func TestFlexCounterTable(t *testing.T) {
 	port := g.ports()[2]
 	real := sai.Obj(sai.ObjectTypePort, g.rid(port))
 	g.fake.PokeStat(real, sai.PortStatIfInOctets, 640)
-	groups := swss.NewProducer(g.redis.DB(swss.FlexCounterDB), "FLEX_COUNTER_GROUP_TABLE")
-	counters := swss.NewProducer(g.redis.DB(swss.FlexCounterDB), "FLEX_COUNTER_TABLE")
+	queue := func(table, key, op string, fields ...swss.Pair) error {
+		return swss.NewQueue(g.redis.DB(swss.FlexCounterDB), table).Push(ctx,
+			swss.Entry{Key: key, Body: swss.EncodeFields(fields), Op: op})
+	}
+	counter := func(key, op string, fields ...swss.Pair) error {
+		return queue("FLEX_COUNTER_TABLE", key, op, fields...)
+	}
 	group := []swss.Pair{{Field: flex.FieldPollInterval, Value: "1000"},
 		{Field: flex.FieldStatsMode, Value: flex.StatsModeReadAndClear}, {Field: flex.FieldStatus, Value: "enable"}}
-	g.must("group", groups.Set(ctx, "PORT_STAT_COUNTER", group, ""))
+	g.must("group", queue("FLEX_COUNTER_GROUP_TABLE", "PORT_STAT_COUNTER", "SSET", group...))
 	ids := []swss.Pair{{Field: flex.FieldPortCounters, Value: "SAI_PORT_STAT_IF_IN_OCTETS,SAI_PORT_STAT_IF_OUT_OCTETS"}}
-	g.must("counter", counters.Set(ctx, "PORT_STAT_COUNTER:"+port.String(), ids, ""))
-	g.must("unknown", counters.Set(ctx, "PORT_STAT_COUNTER:oid:0x1000000009999", ids, ""))
-	g.must("nonsense", counters.Set(ctx, "PORT_STAT_COUNTER:"+port.String(),
-		[]swss.Pair{{Field: flex.FieldPortCounters, Value: "NO_SUCH"}}, ""))
+	g.must("counter", counter("PORT_STAT_COUNTER:"+port.String(), "SSET", ids...))
+	g.must("unknown", counter("PORT_STAT_COUNTER:oid:0x1000000009999", "SSET", ids...))
+	g.must("nonsense", counter("PORT_STAT_COUNTER:"+port.String(), "SSET",
+		swss.Pair{Field: flex.FieldPortCounters, Value: "NO_SUCH"}))
 	if next := g.poll(0); next != time.Second {
 		t.Errorf("next at %v", next)
 	}
@@ -157,7 +162,7 @@ func TestFlexCounterTable(t *testing.T) {
 	if got := g.row(swss.FlexCounterDB, "FLEX_COUNTER_TABLE:PORT_STAT_COUNTER:oid:0x1000000009999"); got != "" {
 		t.Errorf("an unknown object has the row %q", got)
 	}
-	g.must("del", counters.Del(ctx, "PORT_STAT_COUNTER:"+port.String(), ""))
+	g.must("del", counter("PORT_STAT_COUNTER:"+port.String(), "DDEL"))
 	g.fake.PokeStat(real, sai.PortStatIfInOctets, 1)
 	g.poll(2 * time.Second)
 	if got := g.row(swss.CountersDB, "COUNTERS:"+port.String()); strings.Contains(got, "IN_OCTETS=1") {

@@ -17,7 +17,7 @@ import (
 // A restarted syncd brings a new backend to the state in ASIC_DB; all virtual
 // ids stay, and work goes on.
 func TestReplay(t *testing.T) {
-	randtest.Run(t, randtest.Cases{Count: 10, Short: 3}, func(t *testing.T, seed uint64) {
+	randtest.Run(t, randtest.Cases{Count: 6, Short: 3}, func(t *testing.T, seed uint64) {
 		ctx := context.Background()
 		rnd := rand.New(rand.NewPCG(seed, 2))
 		g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})

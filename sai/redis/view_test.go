@@ -241,7 +241,7 @@ func (g *rig) rid(vid sai.OID) sai.OID {
 // are as if the new configuration had been made on a fresh device; objects that
 // did not change kept their real ids, and nothing is left over.
 func TestApplyView(t *testing.T) {
-	randtest.Run(t, randtest.Cases{Count: 30, Short: 2}, func(t *testing.T, seed uint64) {
+	randtest.Run(t, randtest.Cases{Count: 15, Short: 2}, func(t *testing.T, seed uint64) {
 		newViews(t, seed, func(g *rig) (init, apply func(context.Context) error) {
 			g.restartClient()
 			return g.client.InitView, g.client.ApplyView
@@ -251,7 +251,7 @@ func TestApplyView(t *testing.T) {
 
 // The same holds where the client's side compares the views: what is there is adopted.
 func TestAdoptView(t *testing.T) {
-	randtest.Run(t, randtest.Cases{Count: 30, Short: 2}, func(t *testing.T, seed uint64) {
+	randtest.Run(t, randtest.Cases{Count: 15, Short: 2}, func(t *testing.T, seed uint64) {
 		newViews(t, seed, func(g *rig) (init, apply func(context.Context) error) {
 			g.restartAgent()
 			return g.agent.InitView, g.agent.ApplyView

@@ -6,36 +6,35 @@ type ACLTable struct {
 	Stage Stage
 }
 
-// An ACLEntry is an ACL entry: what it matches, and what it does then.
+// An ACLEntry is an ACL entry: its matches and its actions.
 type ACLEntry struct {
 	ID, Table ID
 	Priority  uint32
 	Enabled   bool
 	Matches   []ACLMatch
 	Actions   []ACLAction
-	// Content is what the entry says, without ids. It decides between entries of one priority: the smaller takes
-	// precedence, and of those that say the same, but count elsewhere, the one with the smaller ID.
+	// Content is the text of the entry, without ids. It decides between entries of equal priority: the smaller text
+	// takes precedence. If the texts are equal, because only their counters differ, the smaller ID does.
 	Content string
 }
 
-// An ACLMatch is one match of an entry; all must hold.
+// An ACLMatch is one match of an entry. All matches must hold.
 type ACLMatch struct {
 	Field ACLField
-	// Value and mask of fields that are numbers: an IPv6 address has two words, the rest the second.
+	// Value and Mask are for numeric fields. An IPv6 address uses both words, other fields use the second.
 	Value, Mask [2]uint64
-	// Of are the ports (or one LAG), or the ranges, that the field names.
+	// Of holds the ports (or one LAG), or the ranges, that the field names.
 	Of []ID
 }
 
 // An ACLAction is one action of an entry.
 type ACLAction struct {
 	Kind   ACLActionKind
-	Number uint64 // of the actions that have one; a packet action too
-	Of     []ID   // what it names
+	Number uint64 // for actions with a number; also the packet action
+	Of     []ID   // rows that the action names
 }
 
-// An ACLGroup is a table group. Its members are in the order in which they
-// are looked in: the higher priority first.
+// An ACLGroup is a table group. Its members are in the order of lookups: the higher priority first.
 type ACLGroup struct {
 	ID         ID
 	Stage      Stage
@@ -77,7 +76,7 @@ type ACLCounter struct {
 	CountPackets, CountBytes bool
 }
 
-// Of returns what the action of a kind names; nil: the entry has no such action.
+// Of returns the rows that the action of a kind names, nil if the entry has no such action.
 func (e *ACLEntry) Of(kind ACLActionKind) []ID {
 	for i := range e.Actions {
 		if e.Actions[i].Kind == kind {

@@ -38,7 +38,7 @@ const (
 	FieldMeta
 	FieldFlowMonID // of the AltMark option, RFC 9343
 
-	// These are one of a few values, in Value[1].
+	// These have one of a small set of values, in Value[1].
 	FieldIPType    // an IPType
 	FieldFragment  // a Fragment
 	FieldTags      // a Tags
@@ -52,7 +52,7 @@ const (
 	NumACLFields
 )
 
-// Bits returns how wide a field is that is a number with a mask; 0: it is none.
+// Bits returns the width of a numeric field with a mask, 0 for other fields.
 func (f ACLField) Bits() int {
 	return [NumACLFields]int{
 		FieldDstMAC: 48, FieldEtherType: 16, FieldSrcMAC: 48,
@@ -105,11 +105,11 @@ const (
 	TwoTags
 )
 
-// An ACLActionKind says what an action does.
+// An ACLActionKind is a kind of action.
 type ACLActionKind uint8
 
-// The actions. Of several entries that a packet hits one decides each, but packet actions add up, and each counts and
-// samples by itself.
+// The actions. If a packet hits several entries, one of them decides each action. But packet actions combine, and each
+// entry counts and samples separately.
 const (
 	ActPacket        ACLActionKind = iota // a PacketAction
 	ActCounter                            // of a counter
@@ -122,8 +122,8 @@ const (
 	ActNoLearning
 	ActStamp  // with a TAM INT object
 	ActIFA    // initiates IFA, with a TAM INT object
-	ActIFAEnd // terminates IFA, likewise; what the entry mirrors to gets the stack
-	ActTAM    // drops are reported as a TAM object says; those of all entries add up
-	ActSample // by a sampler, as it comes in or leaves: by the stage of its table
+	ActIFAEnd // terminates IFA, likewise; mirror sessions of the entry get the stack
+	ActTAM    // drops are reported as a TAM object defines; those of all entries combine
+	ActSample // by a sampler; on arrival or departure, depending on the stage of its table
 	NumACLActions
 )

@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// A Table is one of the tables, in an order in which rows may be put: a row refers to rows of earlier
-// tables. ACLs and mirror sessions are bound by rows that may come first: a binding counts once both
-// are there.
+// A Table is one of the tables, in an order in which rows may be put: a row refers to rows of earlier tables. ACLs and
+// mirror sessions are an exception. They are bound by rows that may come first, and a binding takes effect once both
+// exist.
 type Table uint8
 
 // The tables.
@@ -48,8 +48,8 @@ const (
 	MSSClampTable
 )
 
-// A Key identifies a row. Most rows have an ID of their own; of the others Of tells which it is: a number, a
-// name, an address or a prefix.
+// A Key identifies a row. Most rows have an ID of their own. Other rows are identified by Of: a number, a name, an
+// address or a prefix.
 type Key struct {
 	Table Table
 	ID    ID
@@ -58,12 +58,12 @@ type Key struct {
 
 func (k Key) compare(l Key) int {
 	if c := cmp.Or(cmp.Compare(k.Table, l.Table), cmp.Compare(k.ID, l.ID)); c != 0 {
-		return c // Of is of one kind in one table
+		return c // Of has one type per table
 	}
 	return compareOf(k.Of, l.Of)
 }
 
-// compareOf compares what tells two rows of one table.
+// compareOf compares the Of values of two rows of one table.
 func compareOf(a, b any) int {
 	switch a := a.(type) {
 	case uint64:
@@ -79,7 +79,7 @@ func compareOf(a, b any) int {
 	return 0
 }
 
-// A Row is a row of a table; a row that is put must not be changed afterwards.
+// A Row is a row of a table. A row that is put must not be changed afterwards.
 type Row interface{ key() Key }
 
 func (r Switch) key() Key       { return Key{Table: SwitchTable} }
@@ -125,25 +125,26 @@ func (m MAC) Number() (n uint64) {
 	return n
 }
 
-// A Step puts a row, or takes away the row with its key.
+// A Step puts a row, or removes the row with its key.
 type Step struct {
 	Row  Row
 	Gone bool
 }
 
-// A Change is what happens to tables at once, in this order.
+// A Change is a list of steps that take effect together, in this order.
 type Change []Step
 
-// Put adds a row, or what takes the place of the one with its key.
+// Put adds a step that puts a row. It replaces a row with the same key.
 func (c *Change) Put(r Row) { *c = append(*c, Step{Row: r}) }
 
-// Remove adds that the row with the key of r goes; nothing else of r counts.
+// Remove adds a step that removes the row with r's key. Other fields of r are ignored.
 func (c *Change) Remove(r Row) { *c = append(*c, Step{Row: r, Gone: true}) }
 
-// A Set is what a series of changes has come to, table by table. A change costs the same however much is in it.
+// A Set is the result of a series of changes, table by table. The cost of a change does not depend on the size of the
+// set.
 type Set map[Table]map[Key]Row
 
-// Apply carries out a change.
+// Apply applies a change.
 func (s Set) Apply(c Change) {
 	for _, x := range c {
 		k := x.Row.key()
@@ -160,7 +161,7 @@ func (s Set) Apply(c Change) {
 	}
 }
 
-// Clone returns a set of its own with the rows.
+// Clone returns an independent copy of the set.
 func (s Set) Clone() Set {
 	c := make(Set, len(s))
 	for t, rows := range s {
@@ -169,7 +170,7 @@ func (s Set) Clone() Set {
 	return c
 }
 
-// Of returns a set of its own with the rows of some tables.
+// Of returns an independent copy of some tables.
 func (s Set) Of(tables ...Table) Set {
 	c := make(Set, len(tables))
 	for _, t := range tables {
@@ -178,7 +179,7 @@ func (s Set) Of(tables ...Table) Set {
 	return c
 }
 
-// Rows returns all rows in the order in which they may be put.
+// Rows returns all rows in an order in which they may be put.
 func (s Set) Rows() Change {
 	n, most := 0, 0
 	for _, rows := range s {
@@ -195,7 +196,7 @@ func (s Set) Rows() Change {
 	return c
 }
 
-// Tables returns all rows, sorted as [Tables] says.
+// Tables returns all rows, sorted as defined in [Tables].
 func (s Set) Tables() Tables {
 	var t Tables
 	for _, x := range s.Rows() {
@@ -308,7 +309,7 @@ func (t *Tables) addTAM(r Row) {
 	}
 }
 
-// Find returns the row of a kind that is named by an ID, false if there is none.
+// Find returns the row with an ID in the table of a row type, and false if there is none.
 func Find[R Row](s Set, id ID) (r R, ok bool) {
 	k := r.key()
 	k.ID = id

@@ -11,7 +11,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// inOrder is a row of each kind, and two of some, each behind what it refers to.
+// inOrder returns a row of each kind, and two of some, each after the rows to which it refers.
 func inOrder() []config.Row {
 	address := netip.MustParseAddr("10.0.0.2")
 	return []config.Row{
@@ -39,8 +39,8 @@ func inOrder() []config.Row {
 	}
 }
 
-// In whatever order rows came, they are put in one in which each is behind what it refers to, table by table
-// and by key.
+// Whatever the order of changes, rows are returned in an order in which each comes after the rows to which it refers,
+// by table and by key.
 func TestRowsAreInOrder(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 20}, func(t *testing.T, seed uint64) {
 		rows, set := inOrder(), config.Set{}
@@ -57,7 +57,7 @@ func TestRowsAreInOrder(t *testing.T) {
 	})
 }
 
-// Every row that is put is in the tables, once; taken away in any order, none is left.
+// Every row that is put is in the tables, once. After all are removed, in any order, none is left.
 func TestTablesHaveEveryRow(t *testing.T) {
 	set := config.Set{}
 	var put, remove config.Change
@@ -83,7 +83,7 @@ func TestTablesHaveEveryRow(t *testing.T) {
 	}
 }
 
-// rowsIn counts the rows in tables: those of lists, and what there is one of.
+// rowsIn counts the rows in tables: those of lists, and single rows.
 func rowsIn(tables reflect.Value) (n int) {
 	for i := range tables.NumField() {
 		switch f := tables.Field(i); {
@@ -101,8 +101,8 @@ func rowsIn(tables reflect.Value) (n int) {
 	return n
 }
 
-// A row is found by its ID where it is of the kind asked for; a later one with its key takes its place, and
-// to take it away its key is enough.
+// A row is found by its ID if it is of the requested type. A later one with its key replaces it, and its key suffices
+// to remove it.
 func TestFind(t *testing.T) {
 	set := config.Set{}
 	set.Apply(config.Change{{Row: config.VLAN{ID: 7, VID: 100}}, {Row: config.LAG{ID: 8, PVID: 5}}})

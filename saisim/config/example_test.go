@@ -7,7 +7,7 @@ import (
 	"tamtam/saisim/config"
 )
 
-// Changes come to a set: what is put takes the place of the row with its key.
+// A set applies changes: a row that is put replaces the one with its key.
 func ExampleSet() {
 	prefix := netip.MustParsePrefix("10.1.0.0/16")
 	rows := config.Set{}

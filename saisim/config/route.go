@@ -9,20 +9,20 @@ import (
 // A Router is the virtual router.
 type Router struct {
 	ID       ID
-	Up4, Up6 bool // it routes IPv4, IPv6
+	Up4, Up6 bool // true if it routes IPv4 and IPv6, respectively
 }
 
 // An Interface is a router interface.
 type Interface struct {
 	ID       ID
-	On       ID // port, LAG or VLAN; none: a loopback
+	On       ID // port, LAG or VLAN; None for a loopback
 	MAC      MAC
-	MTU      uint32 // of the IP packet
+	MTU      uint32 // maximum length of the IP packet
 	Up4, Up6 bool
-	// Missed is the packet action for packets to somebody who is no neighbour;
-	// a rule of the trap neighbor_miss takes its place.
+	// Missed is the packet action for packets to an address without a neighbour. A rule of the trap neighbor_miss
+	// overrides it.
 	Missed   PacketAction
-	Loopback bool // what came in here may leave here
+	Loopback bool // true if packets that arrived here may leave here
 }
 
 // A Neighbor is a neighbour.
@@ -31,16 +31,16 @@ type Neighbor struct {
 	IP        netip.Addr
 	MAC       MAC
 	Action    PacketAction
-	HostRoute bool // its address leads to it, unless there is a route for the whole address
+	HostRoute bool // packets to its address go to it, unless there is a route for exactly this address
 }
 
-// A NextHop is a next hop: the neighbour with this address, if it is one.
+// A NextHop is a next hop: the neighbour with this address, if there is one.
 type NextHop struct {
 	ID, Interface ID
 	IP            netip.Addr
 }
 
-// A HopGroup is a group of next hops, in the order in which the hash counts.
+// A HopGroup is a group of next hops, in the order used by the hash.
 type HopGroup struct {
 	ID      ID
 	Members []HopMember
@@ -52,22 +52,22 @@ type HopMember struct {
 	Weight  uint32
 }
 
-// A Route is a route. Neighbours with a host route have none here.
+// A Route is a route. Host routes of neighbours have no rows here.
 type Route struct {
 	Prefix netip.Prefix
 	Action PacketAction
-	// NextHop is a next hop, a group, a router interface (the subnet is connected)
-	// or the CPU port (the address is the switch's own); none: nowhere.
+	// NextHop is a next hop, a group, a router interface (the subnet is connected) or the CPU port (the address is the
+	// switch's own). None means that there is no next hop.
 	NextHop ID
 }
 
-// A Mirror is a mirror session. What has no meaning for its kind is as set.
+// A Mirror is a mirror session. Fields without a meaning for its kind are as set.
 type Mirror struct {
 	ID       ID
 	Index    int // copies are made in this order
 	Kind     MirrorKind
 	Monitor  ID  // port or LAG
-	Truncate int // bytes of the frame that are kept; 0: all
+	Truncate int // bytes of the frame that are kept; zero means all
 	TC       uint8
 	TPID     uint16
 	TCI      uint16 // priority, CFI and VLAN
@@ -77,10 +77,10 @@ type Mirror struct {
 	Label          string
 }
 
-// A MirrorTunnel is what ERSPAN puts before the frame; sFlow too has a tag and a TTL.
+// A MirrorTunnel holds the headers that ERSPAN adds before the frame. sFlow also uses the tag and the TTL.
 type MirrorTunnel struct {
-	Tagged   bool  // the outer frame has the tag
-	ERSPAN   uint8 // type of the header behind GRE, 2 or 3, each with a sequence number; 0: GRE alone
+	Tagged   bool  // true if the outer frame has the tag
+	ERSPAN   uint8 // type of the header behind GRE, 2 or 3, with a sequence number; zero means only GRE
 	Src, Dst netip.Addr
 	SMAC     MAC
 	DMAC     MAC
@@ -90,7 +90,7 @@ type MirrorTunnel struct {
 	Session  uint16
 }
 
-// A MirrorKind says in which form copies leave.
+// A MirrorKind is the form in which copies leave.
 type MirrorKind uint8
 
 // The kinds of mirror sessions, in the order of SAI.
@@ -104,8 +104,8 @@ const (
 // A RecordPlan is a plan of table recording.
 type RecordPlan struct {
 	Object ID
-	// Idle: another plan has taken its bits or a label. It has no effect, but what its sessions have
-	// counted stays.
+	// Idle is true if another plan has taken over its bits or a label. The plan then has no effect, but its sessions
+	// keep their counts.
 	Idle       bool
 	ID, Switch uint32
 	PHV        record.Containers
@@ -119,12 +119,12 @@ type RecordPlan struct {
 type RecordSession struct {
 	Label  string
 	Sample uint32 // at least 1
-	// Identities has records carry those of entries, and of the queue.
+	// Identities is true if records carry the identities of entries and of the queue.
 	Identities bool
 	Tunnel     *RecordTunnel
 }
 
-// A RecordTunnel says from whom to whom a session by UDP sends; both addresses are of one family.
+// A RecordTunnel holds the source and destination of a session by UDP. Both addresses are of one family.
 type RecordTunnel struct {
 	Src, Dst   netip.Addr
 	SMAC, DMAC MAC

@@ -9,18 +9,17 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// Tables is everything that the fixed functions of a chip are configured with: what was asked for,
-// not what the packet path makes of it.
+// Tables is the complete configuration of a chip's fixed functions: the rows as configured, not their compiled form.
 //
-// The slices are sorted by ID, ports by PortID, VLANs by their number and
-// the FDB by VLAN and address, profiles of alternate marking by lane, unless a field says otherwise.
+// The slices are sorted by ID, ports by PortID, VLANs by their number and the FDB by VLAN and address, profiles of
+// alternate marking by lane, unless a field's comment differs.
 type Tables struct {
 	Switch      Switch
 	Ports       []Port // front-panel ports
 	LAGs        []LAG
 	BridgePorts []BridgePort
 	VLANs       []VLAN
-	FDB         []FDBEntry // those that control has made
+	FDB         []FDBEntry // entries made by control calls
 	Policers    []Policer
 	Traps       []TrapRule
 	TrapDefault TrapDefault
@@ -30,29 +29,29 @@ type Tables struct {
 	Routing
 	Mirrors []Mirror
 	Reporting
-	Pools []Pool // all but the first, which has the cells that no other has
+	Pools []Pool // all but the first, which has the cells of no other pool
 	Marking
 	Sketches    []Sketch // by name
 	RecordPlans []RecordPlan
 	MSSClamps   []MSSClamp
 }
 
-// Marking is alternate marking.
+// Marking is the configuration of alternate marking.
 type Marking struct {
 	AltMarks      []AltMark
 	AltMarkOuters []AltMarkOuter // by index
 }
 
-// ACLs are the tables of both ACL stages.
+// ACLs holds the tables of all ACL stages.
 type ACLs struct {
 	ACLTables   []ACLTable
-	ACLEntries  []ACLEntry // by table, then in their order of precedence: the first that matches is the hit
+	ACLEntries  []ACLEntry // by table, then in the order of precedence: the first that matches is the hit
 	ACLGroups   []ACLGroup
 	ACLRanges   []ACLRange
 	ACLCounters []ACLCounter
 }
 
-// Reporting is what has drops reported.
+// Reporting is the configuration of drop reports.
 type Reporting struct {
 	TAMCollectors []TAMCollector
 	TAMEvents     []TAMEvent
@@ -66,23 +65,23 @@ type Routing struct {
 	Neighbors  []Neighbor // by interface, then address
 	NextHops   []NextHop
 	HopGroups  []HopGroup
-	Routes     []Route // IPv4 first; by address, then length
+	Routes     []Route // IPv4 first; then by address and length
 }
 
-// A Switch is the switch object; zero before it is created.
+// A Switch is the switch object. It is zero before it is created.
 type Switch struct {
 	ID                    ID
-	MAC                   MAC    // zero: none
-	AgingSeconds          uint32 // of the FDB; 0: entries do not age
+	MAC                   MAC    // zero if there is none
+	AgingSeconds          uint32 // ageing time of the FDB; zero means that entries do not age
 	NoFlood               Flood
 	IngressACL, EgressACL ID     // table or group
-	PreIngressACL         ID     // likewise: nothing else has one
-	LAGSeed, ECMPSeed     uint32 // of the flow hash
+	PreIngressACL         ID     // table or group; only the switch has one
+	LAGSeed, ECMPSeed     uint32 // seeds of the flow hash
 	CPU                   ID     // the CPU port
-	TAMs                  []ID   // that have all drops reported, and say whether it is transit of IFA
+	TAMs                  []ID   // they report all drops, and define whether the switch is a transit of IFA
 }
 
-// A Flood says which packets are not flooded.
+// A Flood selects packets that are not flooded.
 type Flood struct{ Unknown, Multicast, Broadcast bool }
 
 // A Port is a front-panel port.
@@ -90,35 +89,33 @@ type Port struct {
 	ID                       ID
 	Port                     PortID
 	Mbps                     uint32
-	Admin, Link              bool   // up when both are
+	Admin, Link              bool   // the port is up when both are true
 	MTU                      uint32 // frame with FCS
-	StampMTU                 uint32 // frame with a record and FCS, where that is less; 0: MTU
+	StampMTU                 uint32 // maximum length of a frame with a record and FCS, if that is less; zero means MTU
 	PVID                     uint16
-	Priority                 uint8 // of tags that the egress adds to untagged frames from here
+	Priority                 uint8 // priority of tags that the egress adds to untagged frames from here
 	DropTagged, DropUntagged bool
-	Number                   uint16 // N of EthernetN, its host interface; 65535: none
+	Number                   uint16 // N of EthernetN, its host interface; 65535 if it has none
 	IngressACL, EgressACL    ID
-	// Mirror sessions of all frames that enter the pipe from here, and of all
-	// that leave here.
+	// Mirror sessions of all frames that enter the pipe from here, and of all frames that leave here.
 	IngressMirrors, EgressMirrors []ID
-	TAMs                          []ID // that have drops reported of what comes in here
-	// Samplers of all frames that enter the pipe from here, and of all that leave here; none: none.
+	TAMs                          []ID // they report drops of packets that arrive here
+	// Samplers of all frames that enter the pipe from here, and of all frames that leave here. None means no sampler.
 	IngressSampler, EgressSampler ID
 	QoS                           QoS
 }
 
-// A QoS says how a port sorts frames into traffic classes and queues, and how
-// its queues are served. A nil map is not configured; arrays never change.
+// A QoS defines how a port sorts frames into traffic classes and queues, and how its queues are served. A nil map is
+// not configured. Arrays never change.
 type QoS struct {
-	DSCP      *[64]uint8 // traffic class of IP packets that come in
-	Dot1p     *[8]uint8  // of tagged frames, where DSCP does not say it
-	DefaultTC uint8      // of the rest
-	Queue     *[16]uint8 // of each traffic class of frames that go out; a chip with fewer queues takes its last
+	DSCP      *[64]uint8 // traffic class of received IP packets
+	Dot1p     *[8]uint8  // traffic class of tagged frames, if DSCP does not decide
+	DefaultTC uint8      // traffic class of all other frames
+	Queue     *[16]uint8 // queue of each traffic class of leaving frames; a chip with fewer queues uses its last
 	Queues    []tm.Settings
 }
 
-// A LAG is a link aggregation group. Its VLAN settings count for bridging,
-// not those of its ports.
+// A LAG is a link aggregation group. Bridging uses its VLAN settings, not those of its ports.
 type LAG struct {
 	ID                       ID
 	PVID                     uint16
@@ -150,10 +147,10 @@ type BridgePort struct {
 	Learning Learning
 }
 
-// A Learning says what a bridge port does with unknown source addresses.
+// A Learning defines what a bridge port does with unknown source addresses.
 type Learning uint8
 
-// The ways of learning.
+// The learning modes.
 const (
 	Learn Learning = iota
 	LearnNot
@@ -176,10 +173,10 @@ type VLANMember struct {
 	Tagging    Tagging
 }
 
-// A Tagging says how frames of a VLAN leave.
+// A Tagging defines how frames of a VLAN leave.
 type Tagging uint8
 
-// The ways of tagging, in the order of SAI.
+// The tagging modes, in the order of SAI.
 const (
 	Untagged Tagging = iota
 	Tagged
@@ -192,13 +189,13 @@ type FDBEntry struct {
 	VID        uint16
 	MAC        MAC
 	BridgePort ID
-	Static     bool // it does not age
+	Static     bool // true if it does not age
 	Action     PacketAction
-	Moves      bool   // static, but learned elsewhere like others
-	Fresh      uint64 // the cycle when it was last learned or made as fresh, as control knows
+	Moves      bool   // static, but may be learned elsewhere like a dynamic address
+	Fresh      uint64 // cycle at which it was last learned or refreshed, as far as control calls know
 }
 
-// A TrapRule says what a trap does, in place of its default.
+// A TrapRule overrides the default action of a trap.
 type TrapRule struct {
 	ID       ID
 	Trap     Trap
@@ -207,30 +204,30 @@ type TrapRule struct {
 	ToCPU
 }
 
-// ToCPU says how packets go to the CPU.
+// A ToCPU defines how packets go to the CPU.
 type ToCPU struct {
-	Policer ID    // None: however many
-	Queue   uint8 // of the CPU port, 0..NumCPUQueues-1
+	Policer ID    // None means no limit
+	Queue   uint8 // queue of the CPU port, 0..NumCPUQueues-1
 }
 
-// NumCPUQueues is how many queues the CPU port has.
+// NumCPUQueues is the number of queues of the CPU port.
 const NumCPUQueues = 8
 
-// TrapDefault is for packets to the CPU that no rule traps: those that a trap without a rule has there, an ACL
-// entry, a route, a neighbour, an FDB entry or a program.
+// TrapDefault is for packets to the CPU that no rule traps. They are sent by a trap without a rule, an ACL entry, a
+// route, a neighbour, an FDB entry or a program.
 type TrapDefault struct{ ToCPU }
 
-// A PolicerMode is how a policer gives packets their colours.
+// A PolicerMode is the algorithm by which a policer assigns colours to packets.
 type PolicerMode uint8
 
 // The modes, in the order of SAI.
 const (
 	SingleRate   PolicerMode = iota // RFC 2697: CIR, CBS, and PBS as the excess burst size
 	TwoRate                         // RFC 2698: CIR, CBS, PIR, PBS
-	StormControl                    // green within CIR and CBS, else red
+	StormControl                    // green within CIR and CBS, otherwise red
 )
 
-// A Colour is what a policer finds a packet to be.
+// A Colour is a policer's result for a packet.
 type Colour uint8
 
 // The colours.
@@ -241,12 +238,12 @@ const (
 	NumColours
 )
 
-// A Policer lets packets of the colours pass that it does not drop. Rates are in packets, or bytes of frames with
-// FCS, per second; burst sizes in packets or bytes.
+// A Policer passes packets of the colours that it does not drop. Rates are in packets, or bytes of frames with FCS, per
+// second. Burst sizes are in packets or bytes.
 type Policer struct {
 	ID                 ID
 	Mode               PolicerMode
-	Bytes              bool // else packets
+	Bytes              bool // true for bytes, false for packets
 	CIR, CBS, PIR, PBS uint64
 	Drop               [NumColours]bool
 }
@@ -258,31 +255,32 @@ type TAMInt struct {
 	IFA      IFA
 }
 
-// An IFA is what an object of Inband Flow Analyzer says; the zero IFA is of an object of tail-stamping.
+// An IFA holds the IFA settings of an object. It is zero for an object of tail-stamping.
 type IFA struct {
 	On                  bool
 	Request, Action     uint8 // vectors
 	HopLimit, MaxLength uint8
-	Sample              uint32 // an initiator takes one packet in so many
-	// Reports says how a terminator reports what it takes out; without collectors it does not. Its ID is the object's.
+	Sample              uint32 // an initiator chooses one of this many packets
+	// Reports defines how a terminator reports the IFA data that it strips. Without collectors it does not report. Its
+	// ID is the object's.
 	Reports TAMEvent
 }
 
-// A Sampler has the CPU given one of so many frames, which it chooses at random, at each port and ACL entry by itself.
+// A Sampler samples frames for the CPU: it chooses one of Rate frames at random, separately at each port and ACL entry.
 type Sampler struct {
 	ID   ID
-	Rate uint32 // one in so many; at least 1
-	// Shared: not by itself. The frames of all its ports, in one direction, are as those of one, and so are those of
-	// all its entries.
+	Rate uint32 // one of this many frames; at least 1
+	// Shared is true if ports and entries are not sampled separately. The frames of all its ports in one direction are
+	// then treated like those of one port, and so are those of all its entries.
 	Shared   bool
-	Truncate int // bytes of the frame that the CPU is given; 0: all
+	Truncate int // bytes of the frame for the CPU; zero means all
 }
 
-// An MSSClamp lowers the MSS in TCP segments with SYN that a filter matches, as they came in, so that the segments
-// which it limits leave by the port that the SYN came in at with room for so many tail-stamp records.
+// An MSSClamp lowers the MSS in TCP segments with SYN that match a filter as received. The segments limited by this MSS
+// leave by the port where the SYN arrived. They then have room for Records tail-stamp records.
 type MSSClamp struct {
 	ID      ID
-	Label   string // by which its counters are read
+	Label   string // name by which its counters are read
 	Records int
 	Filter  flymon.Filter
 }
@@ -297,19 +295,19 @@ type Pool struct {
 type AltMark struct {
 	Lane         int
 	Guard, Early time.Duration
-	Encap        bool // an initiator's: packets are marked in the header that is put around them
+	Encap        bool // for initiators: packets are marked in the header that is put around them
 	altmark.Session
 }
 
-// An AltMarkOuter is the IPv6 header, with an AltMark option, that packets of a flow get around them, or that is taken
-// off again (Ends).
+// An AltMarkOuter is the IPv6 header, with an AltMark option, that is added to packets of a flow, or removed from them
+// (Ends).
 type AltMarkOuter struct {
-	Index     uint32 // of the flow
+	Index     uint32 // index of the flow
 	Ends      bool
 	Src, Dst  netip.Addr
 	FlowMonID uint32
-	HopByHop  bool  // the option is in a header of hop-by-hop options, else of destination options
-	HopLimit  uint8 // with which packets leave
+	HopByHop  bool  // the option is in a header of hop-by-hop options, otherwise of destination options
+	HopLimit  uint8 // hop limit with which packets leave
 }
 
 // A Sketch is a task of FlyMon.

@@ -1,15 +1,14 @@
 package config
 
-// A Trap says why the CPU has a packet. Except for the first two they are SAI's
-// trap types.
+// A Trap is the reason why the CPU gets a packet. Except for the first two, traps are SAI's trap types.
 type Trap uint8
 
 // The traps.
 const (
 	TrapNone      Trap = iota // no trap: an ACL entry, a route, a neighbour or an FDB entry
-	TrapLinkLocal             // to a link-local group address that has no trap of its own
+	TrapLinkLocal             // to a link-local group address without a trap of its own
 
-	// Recognised at admission, by what the frame is.
+	// Recognised at admission, by the kind of frame.
 	TrapSTP
 	TrapLACP
 	TrapEAPOL
@@ -50,12 +49,12 @@ const (
 	TrapL3MTU
 	TrapTTL
 
-	TrapSample // a packet that a sampler has chosen: the one trap that a copy has of its own
-	TrapTAM    // none of these: a report of a drop, which the chip has made
+	TrapSample // a packet that a sampler has chosen: the only trap that is specific to a copy
+	TrapTAM    // a report of a drop, made by the chip itself
 	NumTraps
 )
 
-// trapNames has SONiC's names, as in its table COPP_TRAP, and SAI's, of SAI_HOSTIF_TRAP_TYPE_.
+// trapNames holds SONiC's names, as in its table COPP_TRAP, and SAI's, without SAI_HOSTIF_TRAP_TYPE_.
 var trapNames = [NumTraps]struct{ name, sai string }{
 	TrapLinkLocal:    {"link_local", ""},
 	TrapSTP:          {"stp", "STP"},
@@ -96,7 +95,7 @@ var trapNames = [NumTraps]struct{ name, sai string }{
 	TrapTAM:          {"tam", ""},
 }
 
-// String returns the trap as SONiC's COPP_TRAP table calls it.
+// String returns the trap's name in SONiC's COPP_TRAP table.
 func (t Trap) String() string {
 	if t < NumTraps {
 		return trapNames[t].name
@@ -104,7 +103,7 @@ func (t Trap) String() string {
 	return ""
 }
 
-// SAI returns what SAI calls the trap, "" if it has no type for it.
+// SAI returns SAI's name for the trap, "" if it has no type for it.
 func (t Trap) SAI() string {
 	if t >= NumTraps || trapNames[t].sai == "" {
 		return ""

@@ -7,15 +7,15 @@ import (
 	"tamtam/saisim/describe"
 )
 
-// acl is the ACL stages.
+// acl holds the ACL stages.
 type acl struct {
 	*core
 	recording *recording
 	marking   *marking
 	ranges    rangeCheckers
-	vlanACLs  [2]bool // some VLAN has a table bound
+	vlanACLs  [2]bool // true if at least one VLAN has a table bound
 	switchACL [config.NumStages]config.ID
-	// preIngress are the tables that all packets are looked up in behind the parser.
+	// preIngress holds the tables that every packet is looked up in right behind the parser.
 	preIngress []lookup
 }
 
@@ -24,31 +24,30 @@ func (c *acl) reset() {
 	c.vlanACLs, c.switchACL, c.preIngress = [2]bool{}, [config.NumStages]config.ID{}, nil
 }
 
-// A candidate is an entry that may give the packet its action of one kind.
+// A candidate is an entry that may provide the packet's action of one kind.
 type candidate struct {
 	entry    *aclEntry
-	priority uint32 // of the table in its group
+	priority uint32 // priority of the table in its group
 }
 
-// take replaces the candidate if the entry of a table takes precedence.
+// take replaces the candidate if the table's entry takes precedence.
 func (a *candidate) take(e *aclEntry, priority uint32) {
 	if a.entry == nil || priority > a.priority || priority == a.priority && e.before(a.entry) {
 		*a = candidate{e, priority}
 	}
 }
 
-// hits is what all ACL tables together say of a packet. Packet actions combine,
-// the stricter wins; of the others that of the table with the highest priority
-// in its group is taken, then that of the entry with the highest precedence.
+// hits is the combined result of all ACL tables for a packet. Packet actions combine: the stricter wins. Any other
+// action comes from the table with the highest priority in its group, then from the entry with the highest precedence.
 type hits struct {
 	act                   actions
 	noLearn, any          bool         // any: an entry matched
-	does                  entryActions // of all entries: the candidates that there are
+	does                  entryActions // union over all entries: the kinds that have a candidate
 	redirect, stamp, meta candidate
 	mirror, tc, dscp      candidate
-	mark, ifa             candidate      // of alternate marking, of IFA
-	samples               samplingHits   // all that sample, each by itself
-	marks                 describe.Marks // of the egress lookup
+	mark, ifa             candidate      // mark of alternate marking, ifa of IFA
+	samples               samplingHits   // every entry that samples, each independently
+	marks                 describe.Marks // set by the egress lookup
 	events                eventSet
 }
 
@@ -64,7 +63,7 @@ func (h *hits) add(e *aclEntry, priority uint32, bytes int) {
 	}
 }
 
-// addActions adds what not all entries do.
+// addActions adds the less common actions of an entry.
 func (h *hits) addActions(e *aclEntry, priority uint32) {
 	h.does |= e.does
 	if e.does&doesStamp != 0 {
@@ -102,12 +101,12 @@ func (h *hits) addActions(e *aclEntry, priority uint32) {
 	}
 }
 
-// look looks a packet up in some tables, those in done left out: a packet is looked
-// up in a table once, however many of its bind points lead there.
+// look looks a packet up in the given tables, except those in done. A packet is looked up in a table once, even if
+// several of its bind points lead there.
 func (h *hits) look(tables, done []lookup, k *aclKey, x *crossing, bytes int, found func(*lookup, *aclEntry),
 	notes *packet, egress *looks,
 ) {
-	ended := uint16(0) // a sequential group that has hit
+	ended := uint16(0) // the sequential group that has hit
 next:
 	for i := range tables {
 		l := &tables[i]
@@ -136,8 +135,8 @@ next:
 	}
 }
 
-// finder returns what is told of each look of a packet, or its copy for a port, into a table; nil: nobody wants to
-// know.
+// finder returns the function to call for each lookup of a packet, or of its copy for a port, in a table. It returns
+// nil if there is no observer.
 func (c *acl) finder(pk *packet, table string, out PortID) func(*lookup, *aclEntry) {
 	if c.found == nil {
 		return nil
@@ -145,7 +144,7 @@ func (c *acl) finder(pk *packet, table string, out PortID) func(*lookup, *aclEnt
 	return func(l *lookup, e *aclEntry) { c.found(pk, foundEntry(table, l.table, e, out)) }
 }
 
-// noter is what is told of each look of a packet into a table to note it; nil: it is not noted.
+// noter returns the packet if its table lookups are to be noted in it, otherwise nil.
 func (c *acl) noter(pk *packet) *packet {
 	if c.noting {
 		return pk
@@ -153,8 +152,8 @@ func (c *acl) noter(pk *packet) *packet {
 	return nil
 }
 
-// lookupPreIngress looks a packet up behind the parser, when nothing is decided about it. Its entries have no say in
-// what becomes of it: they count it, and choose who copies or records it.
+// lookupPreIngress looks a packet up right behind the parser, before any decision about it. Its entries have no
+// influence on forwarding: they count the packet and choose what mirrors or records it.
 func (c *acl) lookupPreIngress(p *port, pk *packet) {
 	var k aclKey
 	was := pk.vid
@@ -173,8 +172,8 @@ func (c *acl) lookupPreIngress(p *port, pk *packet) {
 	}
 }
 
-// parsed is the VLAN that a frame is in by what the parser sees: that of its tag, else that of untagged frames, which
-// at a router's port is none.
+// parsed returns the VLAN of a frame as the parser sees it: that of its tag, otherwise the VLAN of untagged frames. It
+// returns 0 for an untagged frame at a router port.
 func (in *admission) parsed(h *headers) uint16 {
 	switch {
 	case h.flags&flagTagged != 0 && h.outerC && h.tci[0]&0xfff != 0:
@@ -185,8 +184,8 @@ func (in *admission) parsed(h *headers) uint16 {
 	return in.pvid
 }
 
-// lookupIngress looks a packet up in the ingress tables of its port, LAG, VLAN
-// and the switch, and notes what they say.
+// lookupIngress looks a packet up in the ingress tables of its port, LAG, VLAN and the switch, and notes the resulting
+// actions.
 func (c *acl) lookupIngress(p *port, pk *packet) {
 	if c.skips&describe.ACL.Ran() != 0 {
 		return
@@ -204,7 +203,7 @@ func (c *acl) lookupIngress(p *port, pk *packet) {
 	c.buildKey(&k, pk)
 	if c.marking.used > 0 {
 		t = c.marking.markReading(pk)
-		k[9] = k[9]&(1<<32-1) | uint64(c.marking.timeLookup(pk, t.at))<<32 // instead of what a program has set
+		k[9] = k[9]&(1<<32-1) | uint64(c.marking.timeLookup(pk, t.at))<<32 // replaces what a program has set
 	}
 	x := crossing{in: pk.in, out: CPUPort, inLAG: pk.lag}
 	if len(tables) == 1 && len(more) == 0 && c.found == nil {
@@ -229,8 +228,8 @@ func (c *acl) lookupIngress(p *port, pk *packet) {
 	c.doAll(pk, &h, t)
 }
 
-// doOne does what the one entry that a packet hits asks for: besides packet actions at most to stamp and to mark it.
-// Without one it hits none.
+// doOne applies the only entry that a packet hit. Besides packet actions, the entry may only stamp and mark. A nil
+// entry is a miss.
 func (c *acl) doOne(pk *packet, e *aclEntry, t markTime) {
 	pk.fixed |= describe.ACL.Ran()
 	if e == nil {
@@ -247,7 +246,7 @@ func (c *acl) doOne(pk *packet, e *aclEntry, t markTime) {
 	}
 }
 
-// doAll does what the entries of all tables ask for.
+// doAll applies the entries hit in all tables.
 func (c *acl) doAll(pk *packet, h *hits, t markTime) {
 	pk.fixed |= describe.ACL.Ran()
 	if h.any {
@@ -260,7 +259,7 @@ func (c *acl) doAll(pk *packet, h *hits, t markTime) {
 	}
 }
 
-// mark marks a packet as an alternate-marking session has it.
+// mark marks a packet as its alternate-marking session requires.
 func (c *acl) mark(pk *packet, session uint32, t markTime) {
 	if c.marking.used > 0 {
 		c.marking.mark(pk, session, t)
@@ -268,7 +267,7 @@ func (c *acl) mark(pk *packet, session uint32, t markTime) {
 	}
 }
 
-// do notes which actions a packet is to have.
+// do notes the packet's actions.
 func (c *acl) do(pk *packet, h *hits, t markTime) {
 	pk.redirect = h.redirect.entry
 	if h.does&doesStamp != 0 {
@@ -300,7 +299,7 @@ func (c *acl) do(pk *packet, h *hits, t markTime) {
 // hasAltMark is set in the key of packets with an AltMark option, above its FlowMonID.
 const hasAltMark = 1 << 20
 
-// buildKey packs the packet's fields.
+// buildKey packs the packet's fields into the key.
 func (c *acl) buildKey(k *aclKey, pk *packet) {
 	h := &pk.h
 	k[0] = h.dmac<<16 | uint64(h.etherType)
@@ -313,7 +312,7 @@ func (c *acl) buildKey(k *aclKey, pk *packet) {
 	k[8] = uint64(h.tci[1])<<48 | uint64(h.flowLabel)<<16 | uint64(pk.tc)
 	k[9] = uint64(pk.meta) << 32
 	if at := int(h.altMark); at != 0 {
-		option := pk.data[int(h.l3)+at-2:] // what the parser has found, L and D in its third byte
+		option := pk.data[int(h.l3)+at-2:] // the option that the parser found; L and D are in its third byte
 		k[9] |= hasAltMark | uint64(option[0])<<12 | uint64(option[1])<<4 | uint64(option[2]>>4)
 	}
 	if c.ranges.used != 0 {
@@ -327,10 +326,10 @@ type rangeChecker struct {
 	min, max uint32
 }
 
-// rangeCheckers are those of a chip, at most 64.
+// rangeCheckers holds a chip's range checkers, at most 64.
 type rangeCheckers struct {
 	list []rangeChecker
-	used uint64 // a bit for each that is
+	used uint64 // one bit for each checker in use
 }
 
 // bits returns the bits of the checkers that hold.

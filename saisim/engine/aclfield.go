@@ -2,13 +2,13 @@ package engine
 
 import "tamtam/saisim/config"
 
-// A keyPlace says where a field that is a number is in the key.
+// A keyPlace is the place of a numeric field in the key.
 type keyPlace struct {
-	word, shift uint8  // of an IPv6 address: this word and the next
-	need        uint32 // parser flags: the packet has the field
+	word, shift uint8  // an IPv6 address occupies this word and the next
+	need        uint32 // parser flags that are set if the packet has the field
 }
 
-// keyPlaces are the places of the fields that have bits.
+// keyPlaces returns the places of the fields that occupy bits of the key.
 func keyPlaces() [config.FieldIPType]keyPlace {
 	return [...]keyPlace{
 		config.FieldDstMAC:         {0, 16, 0},
@@ -46,13 +46,12 @@ func keyPlaces() [config.FieldIPType]keyPlace {
 	}
 }
 
-// flags adds a match on parser flags: those of want set, those of not clear.
+// flags adds a match on parser flags: those of want must be set, those of not clear.
 func (r *aclRule) flags(want, not uint32) {
 	r.want(flagsWord, uint64(want)<<40, uint64(want|not)<<40)
 }
 
-// want adds the match of some bits of a word. What contradicts an earlier match
-// makes a rule that never matches.
+// want adds a match on bits of a word. A contradiction to an earlier match makes the rule one that never matches.
 func (r *aclRule) want(word uint8, value, mask uint64) {
 	value &= mask
 	if (r.value[word]^value)&r.mask[word]&mask != 0 {
@@ -87,7 +86,7 @@ func (c *acl) addMatch(r *aclRule, m *config.ACLMatch) {
 	}
 }
 
-// addBits adds a field that is bits of the key.
+// addBits adds a match on a field that occupies bits of the key.
 func (r *aclRule) addBits(m *config.ACLMatch) {
 	p := keyPlaces()[m.Field]
 	r.flags(p.need, 0)
@@ -102,8 +101,7 @@ func (r *aclRule) addBits(m *config.ACLMatch) {
 	r.want(p.word, m.Value[1]<<p.shift, m.Mask[1]<<p.shift)
 }
 
-// parserFlags are the flags that a field which is a combination of them wants set, and those that it
-// wants clear.
+// parserFlags translates a field that is a combination of parser flags: want must be set, not must be clear.
 func parserFlags(f config.ACLField, value uint64) (want, not uint32) {
 	type flags struct{ want, not uint32 }
 	var of flags
@@ -131,8 +129,8 @@ func parserFlags(f config.ACLField, value uint64) (want, not uint32) {
 	return of.want, of.not
 }
 
-// addPorts adds a match on the ingress or egress port: one of several, or the members of a LAG. If
-// several fields name ports, all must hold.
+// addPorts adds a match on the ingress or egress port: one of several ports, or the members of a LAG. If several fields
+// name ports, all must hold.
 func (c *acl) addPorts(set **portSet, in **lag, r *aclRule, ids []config.ID) {
 	if len(ids) == 1 {
 		if l := at[*lag](c.core, ids[0]); l != nil {

@@ -2,7 +2,7 @@ package engine
 
 import "tamtam/saisim/config"
 
-// applyACL compiles what the ACL stages look in.
+// applyACL compiles the rows that the ACL stages use.
 func (c *acl) applyACL(row config.Row, gone bool) {
 	switch r := row.(type) {
 	case config.ACLRange:
@@ -36,9 +36,8 @@ func (c *acl) applyGroup(r config.ACLGroup, gone bool) {
 	c.ids[r.ID] = &aclGroup{sequential: r.Sequential, members: r.Members}
 }
 
-// applyEntry puts an entry in the place of what it was. It enters its new flow of alternate marking
-// before it leaves the old one, whose state goes with its last entry. Packets that have met the
-// entry keep what it was.
+// applyEntry replaces an entry. The new entry joins its alternate-marking flow before the old one leaves its flow,
+// because a flow's state goes with its last entry. Packets that have already hit the entry keep the old one.
 func (c *acl) applyEntry(r *config.ACLEntry, gone bool) {
 	old := at[*aclEntry](c.core, r.ID)
 	var e *aclEntry
@@ -71,7 +70,7 @@ func (e *aclEntry) withdraw() {
 	}
 }
 
-// compileEntry makes an entry of its row. It changes nothing else.
+// compileEntry compiles a row to an entry. It changes nothing else.
 func (c *acl) compileEntry(r *config.ACLEntry) *aclEntry {
 	e := &aclEntry{table: at[*aclTable](c.core, r.Table), priority: r.Priority, content: r.Content, id: r.ID}
 	var rule aclRule
@@ -95,7 +94,7 @@ func (c *acl) compileEntry(r *config.ACLEntry) *aclEntry {
 	return e
 }
 
-// addAction adds an action of a row to the entry.
+// addAction adds an action of the row to the entry.
 func (c *acl) addAction(e *aclEntry, a *config.ACLAction) {
 	switch a.Kind {
 	case config.ActPacket:
@@ -129,7 +128,7 @@ func (c *acl) addAction(e *aclEntry, a *config.ACLAction) {
 	}
 }
 
-// redirect has the entry send packets elsewhere; it does not if what it names is not there.
+// redirect makes the entry redirect packets. It does nothing if the target does not exist.
 func (c *acl) redirect(e *aclEntry, to config.ID) {
 	switch x := c.ids[to].(type) {
 	case *port:
@@ -148,8 +147,8 @@ func (c *acl) redirect(e *aclEntry, to config.ID) {
 	}
 }
 
-// lookups appends the tables that the bind points lead to, each once. What a bind point names and is
-// not there leads nowhere.
+// lookups appends the tables that the bind points lead to, each once. A bind point whose object does not exist leads
+// nowhere.
 func (c *acl) lookups(dst []lookup, points []config.ID) []lookup {
 	add := func(t *aclTable, priority uint32, group uint16) {
 		for i := range dst {
@@ -178,7 +177,7 @@ func (c *acl) lookups(dst []lookup, points []config.ID) []lookup {
 	return dst
 }
 
-// applyRange gives a range its checker.
+// applyRange assigns a checker to a range.
 func (c *acl) applyRange(r config.ACLRange, gone bool) {
 	if gone {
 		c.ranges.used &^= 1 << at[config.ACLRange](c.core, r.ID).Index
@@ -190,7 +189,7 @@ func (c *acl) applyRange(r config.ACLRange, gone bool) {
 	c.ranges.used |= 1 << r.Index
 }
 
-// applyCounter compiles a counter. What it has counted stays.
+// applyCounter compiles a counter. An existing counter keeps its counts.
 func (c *acl) applyCounter(r config.ACLCounter, gone bool) {
 	if gone {
 		delete(c.ids, r.ID)

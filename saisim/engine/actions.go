@@ -2,7 +2,7 @@ package engine
 
 import "tamtam/saisim/config"
 
-// Effects of packet actions, which combine by or: the stricter wins.
+// actions are effects of packet actions. They combine by or: the stricter wins.
 type actions uint8
 
 const (
@@ -11,7 +11,7 @@ const (
 	actCancel                     // no copy to the CPU
 )
 
-// actionsOf are what a packet action does.
+// actionsOf returns the effects of a packet action.
 func actionsOf(a config.PacketAction) actions {
 	switch a {
 	case config.Drop:
@@ -25,5 +25,5 @@ func actionsOf(a config.PacketAction) actions {
 	case config.Deny:
 		return actDrop | actCancel
 	}
-	return 0 // forward, do not drop
+	return 0 // forward and do-not-drop have no effect
 }

@@ -1,15 +1,17 @@
 package engine
 
-// maxVector is how many packets pass the ingress pipe together, at most.
+// maxVector is the maximum number of packets that pass the ingress pipe together.
 const maxVector = 64
 
-// Apart from time itself, nothing flows backwards in the chip: what the ingress pipe does depends on what came in, what
-// the traffic manager does on what left the ingress pipe, and what the egress MACs do on what left that. (Mirror copies
-// and what is recirculated go back to the traffic manager, not before it.) So time is advanced in windows: all that is
-// due in a window up to the ingress pipe's end happens first, some packets together, then what is due in the traffic
-// manager and the egress pipe, in the order of events, then what is due at the egress MACs. [core].now goes through
-// the window in each of the three. Control batches, which all of them see, end a window. What goes to the CPU goes from
-// the traffic manager; before each such frame the egress MACs catch up, so that frames come out in the order of time.
+// Apart from time itself, nothing flows backwards in the chip. The ingress pipe depends on received frames, the traffic
+// manager on the packets that left the ingress pipe, and the egress MACs on the packets that left the egress pipe.
+// Mirror copies and recirculated packets go back to the traffic manager, but not before it.
+//
+// So time advances in windows. First, everything due in a window up to the end of the ingress pipe happens, several
+// packets together. Then everything due in the traffic manager and the egress pipe happens, in the order of events.
+// Last comes everything due at the egress MACs. [core].now passes through the window in each of the three parts. A
+// control batch affects all three, so it ends a window. Frames for the CPU leave from the traffic manager. Before each
+// such frame the egress MACs catch up, so that frames come out in the order of time.
 
 // A driver drives packets through the stations, in time.
 type driver struct {
@@ -23,13 +25,13 @@ type driver struct {
 	wires    *wires
 	reporter *reporter
 	samples  *samples
-	vector   int // how many packets pass the ingress pipe together, at most; 0: event by event
+	vector   int // maximum number of packets that pass the ingress pipe together; zero means event by event
 	together [maxVector]entering
 }
 
-// SetVector sets how many packets pass the ingress pipe together, at most: 1 to 64. 0 has all events handled
-// one after another, in the order of time, class and port, whichever part of the chip they belong to, so that what
-// an observer sees comes in the order of time, too; no packet takes a shortcut. It is slower, and else makes no
+// SetVector sets the maximum number of packets that pass the ingress pipe together, 1 to 64. With 0, all events are
+// handled one after another in the order of time, class and port, whatever part of the chip they belong to. An observer
+// then also gets all moments in the order of time, and no packet takes a shortcut. This is slower and makes no other
 // difference.
 func (c *Engine) SetVector(n int) {
 	c.driver.vector = min(max(n, 0), maxVector)
@@ -37,7 +39,7 @@ func (c *Engine) SetVector(n int) {
 	c.sketch.setLanes(c.driver.vector)
 }
 
-// Advance handles every event up to and including a cycle.
+// Advance handles all events up to and including a cycle.
 func (c *Engine) Advance(to Cycle) {
 	c.refresh()
 	c.off = c.closed()
@@ -55,21 +57,20 @@ func (c *Engine) Advance(to Cycle) {
 	c.now = max(c.now, to)
 }
 
-// refresh brings what follows from several rows up to date: changes come between events.
+// refresh updates everything derived from several rows. Changes come between events.
 func (c *Engine) refresh() {
 	if c.stale {
 		c.derive()
 	}
 }
 
-// NextEvent returns the cycle of the next thing that happens to a frame, false
-// if there are no frames in the chip.
+// NextEvent returns the cycle of the next event of a frame, and false if the chip holds no frames.
 func (c *Engine) NextEvent() (Cycle, bool) {
 	e, ok := c.driver.next(false)
 	return e.at, ok
 }
 
-// advance handles every event up to and including a cycle, of which none is a control batch's.
+// advance handles all events up to and including a cycle. No control batch may be due in that time.
 func (c *driver) advance(to Cycle) {
 	if c.vector == 0 {
 		c.step(to)
@@ -81,7 +82,7 @@ func (c *driver) advance(to Cycle) {
 			return
 		}
 		now := c.now
-		if e.at > now { // nothing is due before
+		if e.at > now { // nothing is due earlier
 			now = e.at - 1
 		}
 		h := min(to, now+wheelSpan/2)
@@ -98,7 +99,7 @@ func (c *driver) advance(to Cycle) {
 	}
 }
 
-// enterAll has frames come whole from the ingress MACs and run the ingress pipe, up to and including a cycle.
+// enterAll moves complete frames from the ingress MACs through the ingress pipe, up to and including a cycle.
 func (c *driver) enterAll(to Cycle) {
 	n := 0
 	for c.enter.Len() > 0 && c.enter.First().at <= to {
@@ -116,7 +117,7 @@ func (c *driver) enterAll(to Cycle) {
 			c.now = cp.at
 			c.arriving.n--
 			if p, pk := c.byID[cp.lane], cp.pk; c.macs.received(p, pk) {
-				// Frames enter in the order in which they have come, whenever that is.
+				// Frames enter in the order of their arrival, whenever that is.
 				at := c.macs.enters(cp.at)
 				if at > to {
 					c.enter.Push(timed{at, pk})
@@ -132,8 +133,8 @@ func (c *driver) enterAll(to Cycle) {
 	c.bridge.sweepBefore(to + 1)
 }
 
-// gather adds a packet to the n that run the ingress pipe together, and returns how many they are. Those that are
-// enough run it: without a program, which alone gains by it, one is.
+// gather adds a packet to the n that will run the ingress pipe together, and returns the new number. A full vector runs
+// at once. Without a program a single packet is enough, because only programs gain from vectors.
 func (c *driver) gather(n int, at Cycle, pk *packet) int {
 	x := &c.together[n]
 	x.at, x.pk = at, pk
@@ -145,10 +146,10 @@ func (c *driver) gather(n int, at Cycle, pk *packet) int {
 	return n
 }
 
-// manage is the traffic manager and the egress pipe, up to and including a cycle.
+// manage runs the traffic manager and the egress pipe up to and including a cycle.
 func (c *driver) manage(to Cycle) {
 	for {
-		// Most of the time nothing happens but that packets come.
+		// Most of the time the only events are arriving packets.
 		for c.pipe.Len() > 0 && c.agenda.empty() && c.queues.waitingN == 0 && c.ended.Len() == 0 &&
 			c.noted == 0 && c.flows == 0 {
 			first := c.pipe.First()
@@ -169,8 +170,8 @@ func (c *driver) manage(to Cycle) {
 	}
 }
 
-// nextManaged returns the next event of the traffic manager, at never if there is none; the end of an interval of a
-// flow whose drops are reported, too, if flows is true.
+// nextManaged returns the next event of the traffic manager, at never if there is none. If flows is true, this includes
+// the end of an interval of a flow whose drops are reported.
 func (c *driver) nextManaged(flows bool) event {
 	e, ok := c.agenda.first(c.now)
 	if !ok {
@@ -199,8 +200,8 @@ func (c *driver) nextManaged(flows bool) event {
 	return e
 }
 
-// next returns the next event, of all parts; that of a sweep of the FDB, and what becomes of flows in time, too, if
-// ageing is true.
+// next returns the next event of all parts. If ageing is true, this includes sweeps of the FDB and the ends of
+// intervals of flows.
 func (c *driver) next(ageing bool) (event, bool) {
 	e := c.nextManaged(ageing)
 	if cp := c.wires.leaving.due(); cp != nil {
@@ -224,7 +225,7 @@ func (c *driver) next(ageing bool) (event, bool) {
 	return e, e.at != never
 }
 
-// step handles event by event.
+// step handles one event after another.
 func (c *driver) step(to Cycle) {
 	for {
 		e, ok := c.next(true)
@@ -239,7 +240,7 @@ func (c *driver) step(to Cycle) {
 	}
 }
 
-// handle lets an event happen.
+// handle handles an event.
 func (c *driver) handle(e event) {
 	switch e.class() {
 	case classSent:

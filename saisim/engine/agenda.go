@@ -6,26 +6,25 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// An agenda holds the events to come. Those of the next cycles, nearly all, are in
-// a wheel with a list for each cycle; the others wait in a heap. Since at most one
-// event of each class and port is pending, a list is links between numbers of
-// events, and nothing is ever allocated for it.
+// An agenda holds the pending events. Nearly all are due in the next cycles: they are in a wheel with a list for each
+// cycle. The others are in a heap. At most one event of each class and port is pending, so a list consists of links
+// between event numbers and needs no allocation.
 type agenda struct {
 	far  heap[event]
 	near int                    // events in the wheel
-	used [wheelSpan / 64]uint64 // a bit for each cycle that has events
-	list [wheelSpan]uint16      // number of the first event of a cycle, 0: none
+	used [wheelSpan / 64]uint64 // one bit for each cycle that has events
+	list [wheelSpan]uint16      // number of the first event of a cycle, zero if there is none
 	next [numClasses*profile.MaxLanes + 1]uint16
 }
 
-// number is the event's place in lists; the order of numbers is that of keys.
+// number returns the event's place in lists. Numbers have the order of keys.
 func (e event) number() uint16 { return uint16(e.class()*profile.MaxLanes+int(e.port())) + 1 }
 
 func eventNumbered(n uint16) uint32 {
 	return eventKey(int(n-1)/profile.MaxLanes, PortID((n-1)%profile.MaxLanes))
 }
 
-// push adds an event, which is not before now.
+// push adds an event. It must not be before now.
 func (a *agenda) push(now Cycle, e event) {
 	if e.at-now >= wheelSpan {
 		a.far.push(e)
@@ -44,7 +43,7 @@ func (a *agenda) push(now Cycle, e event) {
 // empty reports whether there are no events.
 func (a *agenda) empty() bool { return a.near == 0 && len(a.far) == 0 }
 
-// first returns the first event, false if there is none. No event is before now.
+// first returns the first event, and false if there is none. No event may be before now.
 func (a *agenda) first(now Cycle) (e event, ok bool) {
 	if a.near == 0 {
 		if len(a.far) == 0 {
@@ -66,7 +65,7 @@ func (a *agenda) first(now Cycle) (e event, ok bool) {
 	return e, true
 }
 
-// pop removes the event that first has returned.
+// pop removes the event that first returned.
 func (a *agenda) pop(e event) {
 	if len(a.far) > 0 && a.far[0] == e {
 		a.far.pop()
@@ -84,8 +83,7 @@ func (a *agenda) unlink(i Cycle, at *uint16) {
 	}
 }
 
-// remove drops the event with the given key, if there is one. It is for control
-// calls only: it looks at every event.
+// remove deletes the event with the given key, if there is one. It scans all events, so it is for control calls only.
 func (a *agenda) remove(key uint32) {
 	var kept heap[event]
 	for _, e := range a.far {

@@ -9,13 +9,13 @@ import (
 	"tamtam/tam/ifa"
 )
 
-// A markTime is when a packet came, for alternate marking.
+// A markTime is the arrival time of a packet, as alternate marking uses it.
 type markTime struct {
 	at     altmark.Time
 	unsync bool
 }
 
-// markReading returns when a packet came, by the chip's time of day.
+// markReading returns when a packet arrived, by the chip's time of day.
 func (c *marking) markReading(pk *packet) markTime { return c.markReadingAt(pk.rx) }
 
 func (c *marking) markReadingAt(at Cycle) markTime {
@@ -23,7 +23,7 @@ func (c *marking) markReadingAt(at Cycle) markTime {
 	return markTime{markTimeOf(t), unsync}
 }
 
-// timeLookup is step 1: the nibbles of all lanes.
+// timeLookup does step 1: it returns the nibbles of all lanes.
 func (m *marking) timeLookup(pk *packet, t altmark.Time) (meta uint32) {
 	left := m.used
 	for i := 0; left > 0; i++ {
@@ -59,7 +59,7 @@ func (p *markProfile) colour(pk *packet, q uint64) uint8 {
 	return pk.markBit(p.s.Mark)
 }
 
-// hasMark says whether the packet has the bit.
+// hasMark reports whether the packet has the bit.
 func (pk *packet) hasMark(m altmark.Mark) bool {
 	switch {
 	case m == altmark.IPv4Reserved:
@@ -70,7 +70,7 @@ func (pk *packet) hasMark(m altmark.Mark) bool {
 	return pk.h.altMark != 0
 }
 
-// markBit returns the bit as the packet came in: a program may have changed pk.h.
+// markBit returns the bit as received. It reads the packet because a program may have changed pk.h.
 func (pk *packet) markBit(m altmark.Mark) uint8 {
 	var set bool
 	ip := pk.data[pk.h.l3:]
@@ -94,12 +94,12 @@ func (pk *packet) markBit(m altmark.Mark) uint8 {
 	return 0
 }
 
-// marked says whether a packet came with a mark of the profile.
+// marked reports whether a packet arrived with a mark of the profile.
 func (pk *packet) marked(p *markProfile) bool {
 	return pk.markBit(p.s.Mark) == 1 || p.s.Mark2 != altmark.NoMark && pk.markBit(p.s.Mark2) == 1
 }
 
-// mark is steps 3 to 5 for a packet that hit a flow's entry.
+// mark does steps 3 to 5 for a packet that hit a flow's entry.
 func (c *marking) mark(pk *packet, entry uint32, t markTime) {
 	p := c.lanes[entry>>24&(profile.MarkLanes-1)]
 	index := int(entry & (1<<23 - 1))
@@ -145,7 +145,7 @@ func (c *marking) mark(pk *packet, entry uint32, t markTime) {
 	}
 }
 
-// sumUp is step 7 for a packet that came at t, in the quarter q, whose marks were read.
+// sumUp does step 7 for a packet that came at t, in the quarter q, and whose marks were read.
 func (c *marking) sumUp(p *markProfile, pk *packet, index int, q uint64, t markTime) {
 	colour := p.colour(pk, q)
 	if p.s.Method == altmark.Muxed && !p.s.SlotSync && p.s.Role != altmark.Initiator {
@@ -157,7 +157,7 @@ func (c *marking) sumUp(p *markProfile, pk *packet, index int, q uint64, t markT
 	c.arrivals[index][colour].Add(t.at, t.unsync)
 }
 
-// initiate marks a packet: tables 1, 3 and 5. The flow's Reg is given.
+// initiate marks a packet, by tables 1, 3 and 5. reg is the flow's Reg.
 func (f *markFlow) initiate(p *markProfile, pk *packet, q uint64, t markTime, reg *uint8) {
 	timeBit, pulse := uint8(q>>2&1), uint8(0)
 	if p.s.Method != altmark.Step && !pk.late {
@@ -185,7 +185,7 @@ func (f *markFlow) initiate(p *markProfile, pk *packet, q uint64, t markTime, re
 	}
 }
 
-// followLate reads the marks of a packet that was given late: it came at own.
+// followLate reads the marks of a packet that was presented late. It arrived at own.
 func (f *markFlow) followLate(p *markProfile, pk *packet, q uint64, t, own markTime) {
 	was := [2]uint64{f.of[0].captures, f.of[1].captures}
 	slots, pulse := p.s.Method != altmark.Muxed || p.s.SlotSync, false
@@ -214,7 +214,7 @@ func (f *markFlow) followLate(p *markProfile, pk *packet, q uint64, t, own markT
 	}
 }
 
-// counts is the period in which a packet of a colour counts that comes in the quarter q.
+// counts returns the period for which a packet of a colour counts if it arrives in the quarter q.
 func (p *markProfile) counts(q uint64, colour uint8, t altmark.Time) uint64 {
 	n, k := p.s.Interval, q>>2
 	switch {
@@ -226,17 +226,17 @@ func (p *markProfile) counts(q uint64, colour uint8, t altmark.Time) uint64 {
 	return k - 1
 }
 
-// before says whether a packet that came at a time belongs to a period before k.
+// before reports whether a packet that arrived at t belongs to a period before k.
 func (p *markProfile) before(t altmark.Time, k uint64) bool {
 	return p.s.Interval.Period(t.Add(p.early)) < k
 }
 
-// since are the periods up to k that a packet which came at a time may belong to.
+// since returns the periods up to k to which a packet that arrived at t may belong.
 func (p *markProfile) since(t altmark.Time, k uint64) altmark.LatePeriods {
 	return altmark.LatePeriods{First: min(p.s.Interval.Period(t.Add(-p.guard)), k), Last: k}
 }
 
-// follow reads the marks of a packet: tables 2, 4 and 6.
+// follow reads the marks of a packet, by tables 2, 4 and 6.
 func (f *markFlow) follow(p *markProfile, pk *packet, q uint64, t markTime) {
 	timeBit, slot := uint8(q>>2&1), q&3
 	colour, m := p.colour(pk, q), pk.markBit(p.s.Mark)
@@ -257,7 +257,7 @@ func (f *markFlow) follow(p *markProfile, pk *packet, q uint64, t markTime) {
 	}
 }
 
-// followSteps distinguishes steps from pulses by the mark alone.
+// followSteps distinguishes steps from pulses by the mark only.
 func (f *markFlow) followSteps(p *markProfile, pk *packet, q uint64, t markTime) {
 	m := pk.markBit(p.s.Mark)
 	gap := !f.seen
@@ -282,15 +282,15 @@ func (f *markFlow) followSteps(p *markProfile, pk *packet, q uint64, t markTime)
 	f.window(p, f.colour, uint8(q>>2&1), t)
 }
 
-// window counts a packet that came where only packets of the other colour may: too
-// late to be of the period before, too early to be of the one behind.
+// window counts a packet that came where only packets of the other colour may come: too late for the previous period,
+// too early for the next one.
 func (f *markFlow) window(p *markProfile, colour, timeBit uint8, t markTime) {
 	if colour != timeBit && p.s.Interval.Within(t.at, p.guard, p.early) {
 		f.of[colour].outside++
 	}
 }
 
-// counted is what a flow has counted; its generation is 0 if it has begun none.
+// counted returns a flow's counts. The generation is 0 if the flow has begun none.
 func (m *marking) counted(index uint32) (flow altmark.ChipFlow) {
 	if int(index) >= len(m.flows) {
 		return flow
@@ -319,11 +319,11 @@ func (x *markColour) capture(pk *packet, t markTime) {
 	x.digest = pk.digest()
 }
 
-// digestBytes is how much of an IP packet its digest covers.
+// digestBytes is the number of bytes of an IP packet that its digest covers.
 const digestBytes = 80
 
-// digest identifies a packet: it is the same at every switch that the packet meets. What switches change on its way
-// is left out: marks and congestion, TTL, checksums, IFA, and the MSS of a TCP segment with SYN.
+// digest returns a value that identifies a packet. It is the same at every switch on the packet's path. Parts that
+// switches change are left out: marks and congestion, TTL, checksums, IFA, and the MSS of a TCP segment with SYN.
 func (pk *packet) digest() uint32 {
 	var b [digestBytes]byte
 	var h headers
@@ -354,8 +354,8 @@ func (pk *packet) digest() uint32 {
 	return endHash(x)
 }
 
-// leaveOutMSS zeroes checksum and options of TCP in b, which has the beginning of ip without IFA, whose header is at
-// before in ip; 0 if there is none.
+// leaveOutMSS zeroes checksum and options of TCP in b, which holds the beginning of ip without IFA. before is the
+// offset of the IFA header in ip, 0 if there is none.
 func leaveOutMSS(b, ip []byte, before int, v4 bool) {
 	at, tcp := before, before+ifa.HeaderSize
 	if before == 0 {
@@ -366,7 +366,7 @@ func leaveOutMSS(b, ip []byte, before int, v4 bool) {
 	clear(b[min(at+20, len(b)):min(at+max(20, int(ip[tcp+12]>>4)*4), len(b))])
 }
 
-// markTimeOf is a timestamp as alternate marking has it.
+// markTimeOf converts a timestamp to the form that alternate marking uses.
 func markTimeOf(t tailstamp.Timestamp) altmark.Time {
 	return altmark.Time{Seconds: t.Seconds, Nanoseconds: t.Nanoseconds}
 }

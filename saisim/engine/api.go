@@ -9,8 +9,8 @@ import (
 	"tamtam/tam/record"
 )
 
-// New returns a packet path without any configuration. Its time of day at cycle 0 is start. oracle is how
-// many flows of a sketch task and bank are counted exactly, besides the sketch.
+// New returns a packet path without any configuration. Its time of day at cycle 0 is start. oracle is the number of
+// flows of a sketch task and bank that are also counted exactly.
 func New(p profile.Profile, start time.Time, oracle int) *Engine {
 	c := &Engine{core: core{prof: p, spares: newSpares(), out: func(*Out) {}}}
 	c.clock.Store(newClock(p.ClockHz, start))
@@ -21,26 +21,26 @@ func New(p profile.Profile, start time.Time, oracle int) *Engine {
 	return c
 }
 
-// SetOutput sets the function that takes the frames leaving the chip; each is valid during the call only.
+// SetOutput sets the function that receives the frames leaving the chip. Each frame is valid only during the call.
 func (c *Engine) SetOutput(f func(*Out)) { c.out = f }
 
 // OnAddress sets the function that is called when an address is learned, moved, aged or flushed.
 func (c *Engine) OnAddress(f func(FDBEvent, FDBRow)) { c.bridge.addressChanged = f }
 
-// Observe has a function called with every moment in the history of every frame from now on; nil: none.
+// Observe sets a function that is called from now on with every moment in the history of every frame. nil removes it.
 func (c *Engine) Observe(f func(Moment)) {
 	c.observer = f
 	c.recording.retrack()
 }
 
-// Account has a ledger kept from now on; nil: none.
+// Account sets the ledger that is kept from now on. nil removes it.
 func (c *Engine) Account(l Ledger) { c.ledger = l }
 
 // Now returns the cycle that the last Advance reached.
 func (c *Engine) Now() Cycle { return c.now }
 
-// Receive puts a frame on the wire of a port's ingress MAC, its timestamp point at a cycle, or as soon after as
-// the frames before it allow. The data is copied.
+// Receive puts a frame on the wire of a port's ingress MAC. Its timestamp point is at the given cycle, or as soon after
+// it as earlier frames allow. The data is copied.
 func (c *Engine) Receive(id PortID, at Cycle, f *Frame) error {
 	p, n := c.port(id), f.length()
 	if p == nil || at < c.now || n < len(f.Data) || n > maxFrame {
@@ -50,8 +50,8 @@ func (c *Engine) Receive(id PortID, at Cycle, f *Frame) error {
 	return nil
 }
 
-// ReceiveAll is Receive for many frames. It returns how many it has taken: all, or those before the first that it
-// refuses.
+// ReceiveAll does Receive for many frames. It returns the number of accepted frames: all, or those before the first
+// that it refuses.
 func (c *Engine) ReceiveAll(frames []Arrival) (int, error) {
 	for i := range frames {
 		x := &frames[i]
@@ -64,7 +64,7 @@ func (c *Engine) ReceiveAll(frames []Arrival) (int, error) {
 	return len(frames), nil
 }
 
-// refusal says why Receive does not take a frame at a port, nil if there is none.
+// refusal returns the reason why Receive refuses a frame at a port. It is called only for a refused frame.
 func refusal(p *port, id PortID, at, now Cycle, f *Frame) error {
 	switch {
 	case p == nil:
@@ -76,8 +76,8 @@ func refusal(p *port, id PortID, at, now Cycle, f *Frame) error {
 		f.length(), maxFrame)
 }
 
-// IngressFree returns the first cycle, rounded down, at which a frame given to
-// Receive need not wait for those before it. It is 0 for a port that is not there.
+// IngressFree returns the first cycle, rounded down, at which a frame given to Receive need not wait for earlier
+// frames. It returns 0 if the port does not exist.
 func (c *Engine) IngressFree(id PortID) Cycle {
 	if p := c.port(id); p != nil {
 		return p.rxFree.cycle
@@ -85,18 +85,18 @@ func (c *Engine) IngressFree(id PortID) Cycle {
 	return 0
 }
 
-// Done returns, once, the functions to be called because batches have taken effect.
+// Done returns, once, the functions to call because batches have taken effect.
 func (c *Engine) Done() []func() {
 	done := c.programs.done
 	c.programs.done = nil
 	return done
 }
 
-// Graph returns the graph of the pipes as they are now.
+// Graph returns the current graph of the pipes.
 func (c *Engine) Graph() *record.Graph { return c.programs.described().graph }
 
-// Path returns the tables of a trail in the order of the graph, nil if the trail is
-// unknown or of another graph than that of now.
+// Path returns the tables of a trail in the order of the graph. It returns nil if the trail is unknown or belongs to
+// another graph than the current one.
 func (c *Engine) Path(t Trail) []record.Step {
 	if g := c.programs.described(); t.Graph == g.graph.Version {
 		return g.path(t)
@@ -104,14 +104,13 @@ func (c *Engine) Path(t Trail) []record.Step {
 	return nil
 }
 
-// Paths returns the paths that were counted, with how many packets took them.
+// Paths returns the counted paths, each with the number of packets that took it.
 func (c *Engine) Paths() []record.PathCount { return c.recording.paths.counts() }
 
-// Program returns the program that runs, with its entries as they are now, nil if
-// there is none. It must not be changed.
+// Program returns the running program with its current entries, nil if there is none. It must not be changed.
 func (c *Engine) Program() *pipe.Program { return c.programs.source() }
 
-// PortCounters returns a port's counters, false if there is no such port.
+// PortCounters returns a port's counters, and false if there is no such port.
 func (c *Engine) PortCounters(id PortID) (PortCounters, bool) {
 	if p := c.port(id); p != nil {
 		return p.counters(), true
@@ -119,10 +118,10 @@ func (c *Engine) PortCounters(id PortID) (PortCounters, bool) {
 	return PortCounters{}, false
 }
 
-// Clock returns the time-of-day clock as it has gone so far.
+// Clock returns the time-of-day clock in its current state.
 func (c *Engine) Clock() *Clock { return c.clock.Load() }
 
-// ChangeClock sets the time of day forward by a step, and what else there is of it, at the current cycle.
+// ChangeClock sets the time of day forward by a step at the current cycle. set may change the clock's other values.
 func (c *Engine) ChangeClock(step time.Duration, set func(*Clock)) error {
 	t := *c.clock.Load()
 	set(&t)
@@ -133,16 +132,15 @@ func (c *Engine) ChangeClock(step time.Duration, set func(*Clock)) error {
 	return err
 }
 
-// Control has a batch take effect at a cycle, all of it between two packets: a
-// packet that enters the ingress pipe at that cycle or later runs the new
-// program, in the egress pipe too, and those before it the old one; registers and
-// counters are written and read before the first packet that enters their pipe at
-// that cycle or later. What is wrong with the batch is said now, by name, and then
-// nothing of it happens. A cycle that is past, or before that of an earlier batch
-// still to come, is refused; at the current cycle it takes effect at once, behind
-// all that Advance has done.
+// Control schedules a batch that takes effect at a cycle, completely between two packets. A packet that enters the
+// ingress pipe at that cycle or later runs the new program, in the egress pipe too. Earlier packets run the old one.
+// Registers and counters are written and read before the first packet that enters their pipe at that cycle or later.
 //
-// The program and what else the batch holds must not be changed afterwards.
+// An error in the batch is returned immediately, by name, and then nothing of the batch happens. Control refuses a
+// cycle in the past, and one before that of an earlier pending batch. At the current cycle the batch takes effect
+// immediately, after everything that Advance has done.
+//
+// The program and everything else in the batch must not be changed afterwards.
 func (c *Engine) Control(at Cycle, b Batch) error {
 	if at < c.now {
 		return fmt.Errorf("control: cycle %d is past, the chip is at %d", at, c.now)

@@ -14,8 +14,8 @@ import (
 	"tamtam/tam/record"
 )
 
-// everyRow configures a switch of ports 0 to 4 with a row of each kind: 0 to 2 are in VLAN 1, port 3 is in a
-// LAG, and an ACL entry counts, marks and records, to port 4, all that comes.
+// everyRow returns rows of each kind for a switch of ports 0 to 4. Ports 0 to 2 are in VLAN 1, port 3 is in a LAG. An
+// ACL entry counts, marks and records all packets, with copies to port 4.
 func everyRow(graph uint64) (c config.Change) {
 	c.Put(config.Switch{ID: 1, CPU: 2, PreIngressACL: 74})
 	c.Put(config.Pool{Index: 1, Cells: 10})
@@ -67,7 +67,7 @@ func everyRow(graph uint64) (c config.Change) {
 	return c
 }
 
-// backwards takes away what a change puts, the last row first.
+// backwards returns the removal of a change's rows, the last row first.
 func backwards(c config.Change) (gone config.Change) {
 	for _, s := range slices.Backward(c) {
 		gone.Remove(s.Row)
@@ -75,7 +75,7 @@ func backwards(c config.Change) (gone config.Change) {
 	return gone
 }
 
-// What is compiled of rows goes with them.
+// Everything compiled of rows goes with them.
 func TestNothingIsLeft(t *testing.T) {
 	e := New(profile.Small(), time.Unix(0, 0), 0)
 	rows := everyRow(e.Graph().Version)
@@ -108,7 +108,7 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
-// A pool has its size whatever other pools there are.
+// A pool has its size, whatever other pools there are.
 func TestPoolsOfAnyIndex(t *testing.T) {
 	e := New(profile.Small(), time.Unix(0, 0), 0)
 	e.Apply(config.Change{{Row: config.Pool{Index: 2, Cells: 20}}})
@@ -117,7 +117,7 @@ func TestPoolsOfAnyIndex(t *testing.T) {
 	}
 }
 
-// An address ages when it has not been seen for long enough, also if its row comes long after it was seen.
+// An address ages when it has not been seen for the ageing time, even if its row comes long after it was seen.
 func TestAgeOfARow(t *testing.T) {
 	p := profile.Small()
 	p.ClockHz, p.SpeedsMbps, p.Default[0].Mbps = 1000, []uint32{1}, 1
@@ -136,7 +136,7 @@ func TestAgeOfARow(t *testing.T) {
 	}
 }
 
-// A survivor is all that an engine has learned, counted and under way.
+// A survivor is everything that an engine has learned, counted and in flight.
 type survivor struct {
 	books   Books
 	fdb     []FDBRow
@@ -154,7 +154,7 @@ func survivorOf(t *testing.T, e *Engine) (s survivor) {
 	t.Helper()
 	s.books, s.fdb, s.acl, s.records = e.Books(), e.Addresses(), e.ACLCount(71), e.RecordCounts("tr:a")
 	for i := range s.fdb {
-		s.fdb[i].Moves = false // this is what changes of a row
+		s.fdb[i].Moves = false // the value that changes in a row
 	}
 	s.flow = e.MarkFlow(0)
 	var err error
@@ -170,13 +170,13 @@ func survivorOf(t *testing.T, e *Engine) (s survivor) {
 	return s
 }
 
-// busy returns an engine with every row in which two ports send to one, so that frames are on wires, in the
-// pipes and in a queue.
+// busy returns an engine with every row in which two ports send to one, so that frames are on wires, in the pipes and
+// in a queue.
 func busy(t *testing.T) *Engine {
 	t.Helper()
 	p := profile.Small()
 	p.Buffer.Cells = 10_000
-	e := New(p, time.Unix(1, 0), 0) // a pulse comes at once
+	e := New(p, time.Unix(1, 0), 0) // a pulse comes immediately
 	e.Apply(everyRow(e.Graph().Version))
 	for i := range 60 {
 		frame := make([]byte, 500)
@@ -189,8 +189,8 @@ func busy(t *testing.T) *Engine {
 	return e
 }
 
-// Whatever row changes while frames are on wires, in the pipes and in queues, what was learned and counted
-// stays, and every frame leaves as it would have.
+// Whatever row changes while frames are on wires, in the pipes and in queues, learned addresses and counts stay, and
+// every frame leaves as it would have.
 func TestChangesLoseNothing(t *testing.T) {
 	quiet := busy(t)
 	was := survivorOf(t, quiet)
@@ -221,7 +221,7 @@ func TestChangesLoseNothing(t *testing.T) {
 	}
 }
 
-// changed is a row with another value somewhere, which does not decide where the frames go.
+// changed returns a row with another value somewhere that does not decide where frames go.
 func changed(row config.Row) config.Row {
 	switch r := row.(type) {
 	case config.Switch:
@@ -297,8 +297,7 @@ func changedRoute(row config.Row) config.Row {
 	return row // it never changes
 }
 
-// Frames that the CPU sends at cycle 0 take their turns at the egress pipe one cycle after the other, event by event
-// and in windows.
+// Frames that the CPU sends at cycle 0 enter the egress pipe one cycle after the other, event by event and in windows.
 func TestInjectAtCycleZero(t *testing.T) {
 	for _, vector := range []int{0, 1, 64} {
 		e := New(profile.Small(), time.Unix(1, 0), 0)

@@ -2,22 +2,22 @@ package engine
 
 import "tamtam/saisim/drop"
 
-// Books account for every frame:
+// Books accounts for every frame:
 //
 //	Received + Injected + Copies = Sent + ToCPU + sum(Dropped) + InFlight
 //
-// at every instant. They start when the chip is made and are never cleared.
+// at every instant. The counts start when the chip is made and are never cleared.
 type Books struct {
 	Received, Injected uint64
-	Copies             uint64 // made of a frame beyond the first
+	Copies             uint64 // copies made of a frame beyond the first
 	Sent, ToCPU        uint64
 	Dropped            [drop.NumReasons]uint64
 	InFlight           uint64 // on ingress MACs, in the pipe, queued, on the way to egress MACs
-	Queued             uint64 // of those, in queues
+	Queued             uint64 // the part of InFlight that is in queues
 	QueuedBytes        uint64
 }
 
-// Balanced reports whether the books balance.
+// Balanced reports whether the equation of [Books] holds.
 func (b *Books) Balanced() bool {
 	sum := b.Sent + b.ToCPU + b.InFlight
 	for _, n := range b.Dropped {
@@ -26,19 +26,19 @@ func (b *Books) Balanced() bool {
 	return b.Received+b.Injected+b.Copies == sum
 }
 
-// PortCounters are the totals of a port since it was created. Bytes are frame
-// lengths with FCS. Of the frames that the ingress MAC has received whole,
+// PortCounters holds the totals of a port since it was created. Bytes are frame lengths with FCS. For frames that the
+// ingress MAC has received completely,
 //
 //	Received = Entered + Dropped[drop.PortDown] + Dropped[drop.Runt] + Dropped[drop.Oversize]
 type PortCounters struct {
 	Received, ReceivedBytes uint64
-	Entered                 uint64 // the ingress pipe, or waiting to
+	Entered                 uint64 // frames that entered the ingress pipe or wait to enter it
 	Sent, SentBytes         uint64
 	Dropped                 [drop.NumReasons]uint64
-	// PolicedCopies are those of Dropped[drop.Policer] that were copies of frames that went elsewhere, too.
+	// PolicedCopies is the part of Dropped[drop.Policer] that were copies of frames that also went elsewhere.
 	PolicedCopies uint64
 }
 
-// RecordCounts are what a session of a plan has counted: packets that matched, those of them that sampling left out,
-// record copies made, and those of them that were lost on their way.
+// RecordCounts holds the counts of a plan's session: packets that matched, the part of them that sampling left out,
+// record copies made, and record copies lost on their way.
 type RecordCounts struct{ Matched, Unsampled, Made, Lost uint64 }

@@ -12,8 +12,8 @@ type bridge struct {
 	traps   *traps
 	fdb     fdb
 	lags    []*lag
-	noFlood config.Flood // what the switch does not flood
-	// addressChanged is told what becomes of addresses of its own accord.
+	noFlood config.Flood // traffic that the switch does not flood
+	// addressChanged is called with every change of an address that the bridge itself makes.
 	addressChanged func(FDBEvent, FDBRow)
 }
 
@@ -30,7 +30,7 @@ func (c *bridge) member(l *lag, pk *packet) *port {
 	return l.active[flowHash(&pk.h, uint64(c.lagSeed)<<32|saltLAG)%n]
 }
 
-// forward decides where a packet goes by its destination address.
+// forward decides by the destination address where a packet goes.
 func (c *bridge) forward(pk *packet) drop.Reason {
 	v := c.vlans[pk.vid]
 	if pk.h.dmac>>40&1 != 0 {
@@ -77,8 +77,8 @@ func (c *bridge) toMAC(pk *packet, v *vlan, mac uint64) drop.Reason {
 	return drop.NoDestination
 }
 
-// learn notes where the packet's source address is. It fails only where unknown
-// addresses are to be dropped.
+// learn notes the location of the packet's source address. It fails only where packets from unknown addresses are to be
+// dropped.
 func (c *bridge) learn(pk *packet) (drop.Reason, bool) {
 	if pk.source.learning == config.LearnNot || c.vlans[pk.vid].noLearn {
 		return 0, true
@@ -123,7 +123,7 @@ func (c *bridge) learn(pk *packet) (drop.Reason, bool) {
 	return 0, true
 }
 
-// staticMove is for a packet whose source address has a static entry elsewhere.
+// staticMove handles a packet whose source address has a static entry on another port.
 func (c *bridge) staticMove(pk *packet) (drop.Reason, bool) {
 	act := c.traps.states[config.TrapStaticMove].act
 	c.traps.trapAs(pk, config.TrapStaticMove, act&^actDrop)
@@ -133,7 +133,7 @@ func (c *bridge) staticMove(pk *packet) (drop.Reason, bool) {
 	return drop.Learning, act&actDrop == 0
 }
 
-// sweepBefore sweeps the table as often as is due before a packet that enters the ingress pipe at a cycle.
+// sweepBefore does the sweeps of the table that are due before a packet enters the ingress pipe at a cycle.
 func (c *bridge) sweepBefore(at Cycle) {
 	for c.fdb.sweepAt < at {
 		c.now = c.fdb.sweepAt
@@ -142,8 +142,8 @@ func (c *bridge) sweepBefore(at Cycle) {
 	}
 }
 
-// ageFDB removes the dynamic entries whose time has come: that have not been
-// seen for the ageing time, at the first sweep after that.
+// ageFDB removes the dynamic entries that have not been seen for the ageing time. They go at the first sweep after that
+// time.
 func (c *bridge) ageFDB() {
 	c.fdb.sweepAt = never
 	if c.fdb.age == 0 {
@@ -171,14 +171,14 @@ func (c *bridge) flushFDB(want func(*fdbEntry) bool) {
 	}
 }
 
-// evict removes an entry that has aged or is flushed.
+// evict removes an entry that has aged or is flushed, and reports it.
 func (c *bridge) evict(e *fdbEntry, what FDBEvent) {
 	c.addressChanged(what, e.row())
 	c.fdb.remove(e.key)
 }
 
-// sweepFor makes sure that the table is swept when an entry ages at cycle due.
-// Sweeps are at multiples of a tenth of a second, so that there are not too many.
+// sweepFor schedules a sweep for an entry that ages at cycle due. Sweeps are at multiples of a tenth of a second, so
+// that there are not too many.
 func (c *bridge) sweepFor(due Cycle) {
 	tenth := max(1, Cycle(c.prof.ClockHz/10))
 	c.fdb.sweepAt = min(c.fdb.sweepAt, (due+tenth-1)/tenth*tenth)

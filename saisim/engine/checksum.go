@@ -2,7 +2,7 @@ package engine
 
 import "encoding/binary"
 
-// checksum is that of RFC 1071; it is 0 over a header whose checksum is right.
+// checksum returns the checksum of RFC 1071. It is 0 over a header whose checksum is right.
 func checksum(b []byte) uint16 {
 	sum := uint32(0)
 	for i := 0; i+1 < len(b); i += 2 {
@@ -14,11 +14,11 @@ func checksum(b []byte) uint16 {
 	return ^uint16(sum)
 }
 
-// fixChecksum updates the checksum of the IPv4 header b where a word of it has
-// changed: HC' = ~(~HC + ~m + m'), RFC 1624.
+// fixChecksum updates the checksum of the IPv4 header b after a word of it has changed: HC' = ~(~HC + ~m + m'), RFC
+// 1624.
 func fixChecksum(b []byte, old, now uint16) { fixSum(b[10:], old, now) }
 
-// fixSum is that for a checksum wherever it is.
+// fixSum does the same for the checksum at the start of b.
 func fixSum(b []byte, old, now uint16) {
 	sum := uint32(^binary.BigEndian.Uint16(b)) + uint32(^old) + uint32(now)
 	sum = sum&0xffff + sum>>16
@@ -26,8 +26,8 @@ func fixSum(b []byte, old, now uint16) {
 	binary.BigEndian.PutUint16(b, ^uint16(sum))
 }
 
-// changeWord changes a word of an IPv4 header; one that stays leaves the checksum
-// alone, right or wrong.
+// changeWord changes a word of an IPv4 header. If the word keeps its value, the checksum stays as it is, right or
+// wrong.
 func changeWord(ip []byte, at int, v uint16) {
 	if old := binary.BigEndian.Uint16(ip[at:]); old != v {
 		binary.BigEndian.PutUint16(ip[at:], v)

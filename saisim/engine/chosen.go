@@ -1,13 +1,13 @@
 package engine
 
-// due returns the sample that one has just chosen, with others behind it.
+// due returns the sample that x has just chosen, followed by the given ones.
 func (c *core) due(x *sampling, behind *sampleDue) *sampleDue {
 	d := c.spares.due.take()
 	*d = sampleDue{next: behind, from: x, pool: x.seen - x.left, rate: x.rate, truncate: x.by.Truncate}
 	return d
 }
 
-// chosen adds the samples that entries have chosen behind others.
+// chosen appends the samples that ACL entries have chosen to the given ones.
 func (c *core) chosen(due *sampleDue, h *samplingHits, stage int) *sampleDue {
 	at := &due
 	for *at != nil {

@@ -1,25 +1,25 @@
 // # Clamps of the MSS
 //
-// A clamp looks at TCP segments with SYN without IFA, behind the ingress ACL in the same stage and
-// whatever that says, that have come in at a port, with a whole TCP header there and
-// all that its filter wants as the frame came in. It counts each, and what becomes of
-// it, the first that holds:
+// A clamp looks at TCP segments with SYN and without IFA that have come in at a port. It runs behind the ingress ACL,
+// in the same stage and whatever the ACL decided. The segment must have a complete TCP header there and match the
+// clamp's filter as received. The clamp counts each such segment, and its outcome, which is the first of these that
+// holds:
 //
-//   - cut: the frame was cut by a capture, or is a fragment (an IPv6 fragment header
-//     alone, of offset 0 and without more, makes none)
+//   - cut: the frame was cut by a capture, or is a fragment. An IPv6 fragment header
+//     with offset 0 and no more fragments does not count as one
 //   - malformed: the header is shorter than 20 bytes or longer than the segment; an
-//     option is shorter than 2 bytes or ends behind the header; an MSS has not 4 bytes,
-//     or comes twice. Options end at the header's end or with kind 0
+//     option is shorter than 2 bytes or ends behind the header; an MSS is not 4 bytes
+//     long, or comes twice. Options end at the header's end or with kind 0
 //   - without: there is no MSS (kind 2)
-//   - small: the MSS is at most the room, which is the longest frame, with FCS, that the
-//     port takes with a record, less 18 bytes, 4 for each tag that the parser knows, 40 or
+//   - small: the MSS is at most the room. The room is the longest frame, with FCS, that the
+//     port accepts with a record, less 18 bytes, 4 for each tag that the parser knows, 40 or
 //     with IPv6 60, and 32 for each of the clamp's records
 //   - no room: the room is less than 216
 //   - clamped
 //
-// A clamped segment leaves with the least room of all clamps that it was clamped by, in
-// the copies that are forwarded; egress programs and ACLs see nothing of it. The sum of
-// the segment's words stays what it was by a change of the checksum (RFC 1624).
+// A clamped segment leaves with the smallest room of all clamps that clamped it, in the copies that are forwarded.
+// Egress programs and ACLs see the original segment. A change of the checksum keeps the sum of the segment's words (RFC
+// 1624).
 package engine
 
 import (
@@ -31,25 +31,25 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// clamping lowers the MSS in TCP segments with SYN, behind the ACL: segments that answer leave by the port that the SYN
-// comes in at, and are to have room for tail-stamp records there.
+// clamping lowers the MSS in TCP segments with SYN, behind the ACL. Segments of the reverse direction leave by the port
+// that the SYN comes in at, and must have room for tail-stamp records there.
 type clamping struct {
 	*core
 	list []*mssClamp
 }
 
-// An mssClamp is one that is configured, and what it has counted.
+// An mssClamp is a configured clamp with its counts.
 type mssClamp struct {
 	config.MSSClamp
 	counts SYNCounts
 }
 
-// SYNCounts are what a clamp counts of segments with SYN, by [tailstamp.SYNCount].
+// SYNCounts holds a clamp's counts of segments with SYN, by [tailstamp.SYNCount].
 type SYNCounts [tailstamp.NumSYNCounts]uint64
 
 func (c *clamping) reset() { *c = clamping{core: c.core} }
 
-// apply compiles a clamp. What it has counted stays.
+// apply compiles a clamp. An existing clamp keeps its counts.
 func (c *clamping) apply(r config.MSSClamp, gone bool) {
 	x := at[*mssClamp](c.core, r.ID)
 	switch {
@@ -64,12 +64,12 @@ func (c *clamping) apply(r config.MSSClamp, gone bool) {
 	}
 }
 
-// wants reports whether a frame that usualIPv4 knows is for see.
+// wants reports whether a frame that usualIPv4 accepted has to be passed to see.
 func (c *clamping) wants(data []byte) bool {
 	return len(c.list) > 0 && data[ethernetHeader+9] == protoTCP && data[ethernetHeader+20+13]&tcpSYN != 0
 }
 
-// see shows a packet to the clamps. Of several that match, the one with the least room counts; each counts for itself.
+// see passes a packet to the clamps. If several match, the one with the least room applies. Each counts for itself.
 func (c *clamping) see(p *port, pk *packet) {
 	h := &pk.h
 	if h.flags&flagTCP == 0 || h.tcpFlags&tcpSYN == 0 || h.ifa != 0 {
@@ -95,8 +95,8 @@ func (c *clamping) see(p *port, pk *packet) {
 	}
 }
 
-// mssRoom is the greatest MSS with which a full segment that leaves with the headers that h has, but for options, and
-// that many records is not longer than limit, FCS included.
+// mssRoom returns the greatest MSS with which a full segment fits into limit bytes, FCS included. The segment leaves
+// with h's headers without options, and with the given number of records.
 func (h *headers) mssRoom(limit, records int) int {
 	headers := 20 + 20
 	if h.flags&flagIPv6 != 0 {
@@ -105,7 +105,7 @@ func (h *headers) mssRoom(limit, records int) int {
 	return limit - fcsLen - int(h.l3) - headers - records*tailstamp.Size
 }
 
-// lower has the MSS lowered to what there is room for, and says what became of that.
+// lower lowers the MSS to the room, and returns the outcome.
 func (pk *packet) lower(o *mssOption, room int) tailstamp.SYNCount {
 	switch {
 	case int(o.mss) <= room:
@@ -119,15 +119,15 @@ func (pk *packet) lower(o *mssOption, room int) tailstamp.SYNCount {
 	return tailstamp.SYNClamped
 }
 
-// An mssOption is what a segment with SYN says of the MSS.
+// An mssOption describes the MSS option of a segment with SYN.
 type mssOption struct {
-	became  tailstamp.SYNCount // SYNClamped: there is one that may be lowered
+	became  tailstamp.SYNCount // SYNClamped if there is an MSS that may be lowered
 	mss     uint16
-	at, tcp uint16 // of its value and of the TCP header, from the IP header on
+	at, tcp uint16 // offsets of the MSS value and of the TCP header from the IP header
 }
 
-// findMSS looks for the MSS option (RFC 9293, section 3.2) of a packet with a whole TCP header. What is not
-// well-formed is left alone.
+// findMSS returns the MSS option (RFC 9293, section 3.2) of a packet with a complete TCP header. A segment that is not
+// well-formed is not changed.
 func (pk *packet) findMSS() (o mssOption) {
 	if pk.endUnknown() || pk.h.flags&flagFragment != 0 {
 		return mssOption{became: tailstamp.SYNCut}

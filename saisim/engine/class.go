@@ -1,16 +1,16 @@
 package engine
 
-// A qosClass says how a port sorts frames: what comes in into traffic classes,
-// what goes out into queues. A nil map is not configured.
+// A qosClass defines how a port sorts frames: received frames into traffic classes, leaving frames into queues. A nil
+// map is not configured.
 type qosClass struct {
 	dscp      *[64]uint8 // traffic class of IP packets
-	dot1p     *[8]uint8  // of tagged frames
-	defaultTC uint8      // of the rest
-	queue     *[16]uint8 // of each traffic class
+	dot1p     *[8]uint8  // traffic class of tagged frames
+	defaultTC uint8      // traffic class of all other frames
+	queue     *[16]uint8 // queue of each traffic class
 }
 
-// trafficClass sorts a frame that came in: by DSCP if it is IP and there is such a
-// map, else by its tag if it has one and there is such a map.
+// trafficClass returns the traffic class of a received frame: by DSCP if it is IP and there is such a map, otherwise by
+// its tag if it has one and there is such a map, otherwise the default.
 func (q *qosClass) trafficClass(h *headers) uint8 {
 	switch {
 	case q.dscp != nil && h.flags&flagIP != 0:
@@ -21,7 +21,7 @@ func (q *qosClass) trafficClass(h *headers) uint8 {
 	return q.defaultTC
 }
 
-// queueOf returns the queue of a traffic class, where there are n.
+// queueOf returns the queue of a traffic class at a port with n queues.
 func (q *qosClass) queueOf(tc uint8, n int) uint8 {
 	if q.queue != nil && int(tc) < len(q.queue) {
 		tc = q.queue[tc]

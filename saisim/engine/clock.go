@@ -2,7 +2,7 @@ package engine
 
 import "math/bits"
 
-// A Cycle is a count of the chip's clock since the chip was made.
+// A Cycle is a number of cycles of the chip's clock since the chip was made.
 type Cycle uint64
 
 const never = Cycle(1<<64 - 1)
@@ -16,8 +16,7 @@ func mulDiv(a, b, c uint64) (q, r uint64) {
 	return bits.Div64(hi, lo, c)
 }
 
-// An instant is an exact time of a port's MAC: cycle + frac/den, where den is
-// the MAC's.
+// An instant is an exact time of a port's MAC: cycle + frac/den, with den of the MAC's line rate.
 type instant struct {
 	cycle Cycle
 	frac  uint64
@@ -27,7 +26,7 @@ func (a instant) before(b instant) bool {
 	return a.cycle < b.cycle || a.cycle == b.cycle && a.frac < b.frac
 }
 
-// ceil is the cycle at which the chip sees what happens at a.
+// ceil returns the cycle at which the chip sees an event at a.
 func (a instant) ceil() Cycle {
 	if a.frac > 0 {
 		return a.cycle + 1
@@ -35,16 +34,16 @@ func (a instant) ceil() Cycle {
 	return a.cycle
 }
 
-// A lineRate holds the exact time of a byte on the wire: num/den cycles.
+// A lineRate holds the exact duration of a byte on the wire: num/den cycles.
 type lineRate struct {
 	num, den uint64
-	// Spans that come again and again: of the preamble, of all between two frames, and of the last frame, without
-	// and with the gap behind it.
+	// Spans that are used again and again: of the preamble, of everything between two frames, and of the last frame
+	// without and with the gap behind it.
 	preamble, between, frame, frameGap span
 	frameBytes                         uint32
 }
 
-// A span of time is cycles + rest/den, where den is the MAC's, rest < den.
+// A span is a duration of cycles + rest/den, with den of the MAC's line rate and rest < den.
 type span struct {
 	cycles Cycle
 	rest   uint64
@@ -62,14 +61,14 @@ func newLineRate(hz uint64, mbps uint32) lineRate {
 	}
 }
 
-// span returns the time of n bytes; n is at most maxFrame and a little.
+// span returns the duration of n bytes. n is at most a little above maxFrame.
 func (r *lineRate) span(n uint32) span {
 	x := uint64(n) * r.num // num <= 64e9, n < 2^19: below 2^55
 	q := x / r.den
 	return span{Cycle(q), x - q*r.den}
 }
 
-// frames has frame and frameGap be of frames of n bytes, FCS and padding included.
+// frames sets frame and frameGap for frames of n bytes, FCS and padding included.
 func (r *lineRate) frames(n uint32) {
 	if n != r.frameBytes {
 		r.frame, r.frameGap, r.frameBytes = r.span(n), r.span(n+gap), n
@@ -94,7 +93,7 @@ const (
 	minWire     = 64
 )
 
-// WireLen is the length on the wire, with FCS, of a frame of n bytes without.
+// WireLen returns the length on the wire, with FCS, of a frame of n bytes without FCS.
 func WireLen(n int) uint32 {
 	return max(uint32(n)+fcsLen, minWire)
 }

@@ -8,8 +8,8 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// Apply compiles a change. What is compiled of a row is changed in place, so that packets that hold
-// it see the change, and what it has counted stays.
+// Apply compiles a change. Compiled rows are changed in place, so that packets that hold them see the change, and
+// counts are kept.
 func (c *Engine) Apply(ch config.Change) {
 	recorded := len(c.recording.plans) > 0
 	reporting := false
@@ -22,15 +22,15 @@ func (c *Engine) Apply(ch config.Change) {
 		c.acl.applyACL(x.Row, x.Gone)
 		c.applyTAM(x.Row, x.Gone)
 	}
-	if reporting { // not before the next packet: a stream that ends here begins anew, even if it is back by then
+	if reporting { // immediately, not at the next packet: a stream that ends here begins again, even if it returns
 		c.reporter.derive()
 	}
-	if !recorded && len(c.recording.plans) > 0 { // not where one plan gives way to another
+	if !recorded && len(c.recording.plans) > 0 { // not when one plan replaces another
 		c.recording.paths.begin(c.programs.described())
 	}
 }
 
-// reports says whether drops or hops are reported by what a row says.
+// reports reports whether a row affects the reporting of drops or hops.
 func reports(row config.Row) bool {
 	switch row.(type) {
 	case config.TAM, config.TAMEvent, config.TAMCollector, config.TAMInt:
@@ -39,7 +39,7 @@ func reports(row config.Row) bool {
 	return false
 }
 
-// applyPorts compiles where frames come in and leave, and the bridge between.
+// applyPorts compiles rows of ports, of the bridge between them, and of their memory.
 func (c *Engine) applyPorts(row config.Row, gone bool) {
 	switch r := row.(type) {
 	case config.Switch:
@@ -61,7 +61,7 @@ func (c *Engine) applyPorts(row config.Row, gone bool) {
 	}
 }
 
-// applyTAM compiles what is measured and copied.
+// applyTAM compiles rows of measurements and of copies.
 func (c *Engine) applyTAM(row config.Row, gone bool) {
 	switch r := row.(type) {
 	case config.Policer:
@@ -95,9 +95,9 @@ func (c *Engine) applyTAM(row config.Row, gone bool) {
 	}
 }
 
-// derive makes the lists that follow from several rows, once for all changes between two packets. It looks at
-// all ports, LAGs and VLANs with their members, and at addresses that several neighbours have; what it costs
-// does not depend on how many ACL entries, routes and addresses there are.
+// derive updates the lists that follow from several rows, once for all changes between two packets. It visits all
+// ports, LAGs and VLANs with their members, and addresses that several neighbours have. Its cost does not depend on the
+// number of ACL entries, routes and addresses.
 func (c *Engine) derive() {
 	c.stale = false
 	c.reporter.derive()
@@ -154,7 +154,7 @@ func (c *Engine) derive() {
 	}
 }
 
-// vlan returns the VLAN of an untagged frame, nil where it is not admitted to one.
+// vlan returns the VLAN of an untagged frame, nil if the frame is not admitted.
 func (in *admission) vlan(vlans *[4096]*vlan) *vlan {
 	if in.dropUntagged || in.closed || in.router != nil || in.pvid > 4094 || in.source == nil || !in.source.admin ||
 		!in.source.member(in.pvid) {
@@ -167,7 +167,7 @@ func (in *admission) vlan(vlans *[4096]*vlan) *vlan {
 func (c *Engine) applySwitch(r config.Switch, gone bool) {
 	c.stale = true
 	if gone {
-		return // all of it is made again
+		return // everything of the switch is made again
 	}
 	c.egress.ifa.bind(r.TAMs)
 	c.switchMAC, c.router.cpu, c.bridge.noFlood = mac48(r.MAC[:]), r.CPU, r.NoFlood
@@ -181,8 +181,8 @@ func (c *Engine) applySwitch(r config.Switch, gone bool) {
 	}
 }
 
-// Reset makes the packet path as it is before the switch object is created. Frames in
-// it are dropped; time and the books go on.
+// Reset returns the packet path to its state before the switch object is created. Frames in it are dropped. Time and
+// the frame counts of [Books] go on.
 func (c *Engine) Reset() {
 	c.clear()
 	c.agenda = &agenda{}
@@ -214,7 +214,7 @@ func (c *Engine) clear() {
 		c.fates.drop(nil, c.enter.First().pk, drop.PortRemoved)
 		c.enter.Pop()
 	}
-	for c.pipe.Len() > 0 { // of packets that have ended none wait between two calls
+	for c.pipe.Len() > 0 { // no packets that have ended wait between two calls
 		c.fates.drop(nil, c.pipe.First().pk, drop.PortRemoved)
 		c.pipe.Pop()
 	}

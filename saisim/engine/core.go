@@ -9,17 +9,17 @@ import (
 	"tamtam/saisim/tm"
 )
 
-// A core is what all stations share: time, what is compiled of the configuration, memory, the books, and those who
-// watch.
+// A core is the state that all stations share: time, the compiled configuration, memory, the counts of all frames, and
+// observers.
 type core struct {
-	// What every packet needs is together.
+	// These come first, because every packet needs them.
 	schedule
-	observer func(Moment)           // nil: nobody
-	found    func(*packet, Finding) // in tables; nil: nobody wants to know
-	ledger   Ledger                 // nil: nobody
+	observer func(Moment)           // nil means no observer
+	found    func(*packet, Finding) // called with each finding in a table; nil means no observer
+	ledger   Ledger                 // nil means no ledger
 	keeping
 	out    func(*Out)
-	frames uint64 // received and injected, and reports
+	frames uint64 // number of frames received, injected and made as reports
 	spares spares
 	toReport
 	books Books
@@ -30,41 +30,41 @@ type core struct {
 	prof  profile.Profile
 }
 
-// schedule is what happens when.
+// schedule holds the current cycle and what is due at later ones.
 type schedule struct {
 	now      Cycle
 	stepping bool      // event by event, and no packet takes a shortcut
-	off      shortcuts // that are closed to all packets; derived as [Engine.Advance] begins
+	off      shortcuts // shortcuts that are closed to all packets; derived when [Engine.Advance] begins
 	agenda   *agenda
-	arriving wheel          // at ingress MACs
+	arriving wheel          // frames at ingress MACs
 	enter    tm.Ring[timed] // in the order of (ready, port)
 	pipe     tm.Ring[timed]
-	// ended are packets that end at the ingress pipe's entry, and are to be noted in the order of time.
+	// ended holds packets that end at the ingress pipe's entry and are to be noted in the order of time.
 	ended tm.Ring[timed]
-	// leaving is what is copied when it is through the egress pipe, in order.
+	// leaving holds packets to be copied when they are through the egress pipe, in order.
 	leaving tm.Ring[mirroring]
 }
 
-// compiled is what all stations know of the configuration.
+// compiled is the compiled configuration that all stations use.
 type compiled struct {
-	byID                        []*port // by first lane; nil: none
+	byID                        []*port // by first lane; nil if there is no port
 	switchMAC                   uint64
 	recorders                   uint64 // mirror sessions that record, by index
 	ingressCycles, egressCycles Cycle
-	skips                       describe.Marks // fixed functions that are skipped: faults
-	lagSeed                     uint32         // of the flow hash
-	tracking                    bool           // trails of packets that enter are kept
-	// stale says that the lists which follow from several rows (members of
-	// LAGs and VLANs, ACL tables of ports) must be made anew.
+	skips                       describe.Marks // fixed functions that an injected fault skips
+	lagSeed                     uint32         // seed of the flow hash
+	tracking                    bool           // true while trails of entering packets are kept
+	// stale is true if lists that follow from several rows must be derived again: members of LAGs and VLANs, ACL tables
+	// of ports.
 	stale    bool
 	ports    []*port           // in the order of id
-	mirrored []*mirrorSession  // by index; nil: free
-	ids      map[config.ID]any // what is compiled of rows that others refer to
+	mirrored []*mirrorSession  // by index; nil means free
+	ids      map[config.ID]any // compiled rows that others refer to
 	doors    doors
 	vlans    [4096]*vlan
 }
 
-// spares is memory that is used again.
+// spares holds memory for reuse.
 type spares struct {
 	packets []*packet
 	copies  pool[copyOf]
@@ -74,10 +74,10 @@ type spares struct {
 	scratch []byte
 }
 
-// A pool is values that were taken back, as they are.
+// A pool holds values that were given back. Their contents are unchanged.
 type pool[T any] struct{ spare []*T }
 
-// take returns one of those, or a new one.
+// take returns a value of the pool, or a new one if the pool is empty.
 func (p *pool[T]) take() *T {
 	n := len(p.spare)
 	if n == 0 {
@@ -91,7 +91,7 @@ func (p *pool[T]) take() *T {
 func (p *pool[T]) give(x *T) { p.spare = append(p.spare, x) }
 
 func newSpares() spares {
-	const most = 2 * 16384 // the longest frame that leaves, and more
+	const most = 2 * 16384 // more than the longest frame that leaves
 	return spares{scratch: make([]byte, 0, most)}
 }
 
@@ -101,15 +101,15 @@ type timed struct {
 	pk *packet
 }
 
-// A slab is memory for packets: what is fetched again at each place lies side by side.
+// A slab is memory for packets. Data that is fetched together lies side by side.
 type slab struct {
-	packets [32]packet // each three cache lines
+	packets [32]packet // each has three cache lines
 	passing [32]passing
-	rooms   [32][64]byte       // for the data of short frames: a full buffer of them is many
-	came    [32][keptHead]byte // their met.outerCame, which few have
+	rooms   [32][64]byte       // data of short frames: a full buffer holds many of them
+	came    [32][keptHead]byte // used as their met.outerCame, which only a small set of packets needs
 }
 
-// free gives a packet back to the pool. What is in passing of those there is empty.
+// free gives a packet back to the pool. The packet's passing is empty there.
 func (c *core) free(pk *packet) {
 	if !pk.usual {
 		pk.transit = transit{}
@@ -117,7 +117,7 @@ func (c *core) free(pk *packet) {
 	c.spares.packets = append(c.spares.packets, pk)
 }
 
-// newPacket takes a packet from the pool, for a frame that is n bytes long before it is cut.
+// newPacket takes a packet from the pool for a frame that is n bytes long before it is cut.
 func (c *core) newPacket(f *Frame, n int) *packet {
 	top := len(c.spares.packets) - 1
 	if top < 0 || len(f.Data) > cap(c.spares.packets[top].data) {
@@ -128,14 +128,14 @@ func (c *core) newPacket(f *Frame, n int) *packet {
 	c.frames++
 	pk.data = pk.data[:len(f.Data)]
 	copy(pk.data, f.Data)
-	// Field by field: a literal would be made elsewhere and copied in words that the processor cannot
-	// forward from the stores that made it.
+	// Field by field: a literal would be made elsewhere and copied in words, which the processor cannot forward from
+	// the stores that made it.
 	pk.flight = flight{}
 	pk.length, pk.id, pk.number = n, f.ID, c.frames
 	return pk
 }
 
-// moreSpares sees to it that there is a packet in the pool, the last, with room for n bytes. It returns its index.
+// moreSpares ensures that the last packet in the pool has capacity for n bytes. It returns the packet's index.
 func (c *core) moreSpares(n int) int {
 	if len(c.spares.packets) == 0 {
 		s := new(slab)
@@ -153,7 +153,7 @@ func (c *core) moreSpares(n int) int {
 	return top
 }
 
-// copy makes one more copy of a packet.
+// copy makes another copy of a packet.
 func (c *core) copy(pk *packet, tag tagAction) *copyOf {
 	pk.refs++
 	pk.copies++
@@ -165,7 +165,7 @@ func (c *core) copy(pk *packet, tag tagAction) *copyOf {
 	return cp
 }
 
-// freeCopy takes back a copy that has ended.
+// freeCopy gives a copy that has ended back to the pool.
 func (c *core) freeCopy(cp *copyOf) {
 	c.freeIFA(cp)
 	if cp.met != nil {
@@ -177,7 +177,7 @@ func (c *core) freeCopy(cp *copyOf) {
 	}
 }
 
-// freeIFA takes back what was to be done to a copy.
+// freeIFA gives a copy's IFA work back to the pool.
 func (c *core) freeIFA(cp *copyOf) {
 	if cp.ifa != nil {
 		c.spares.ifa.give(cp.ifa)
@@ -193,13 +193,13 @@ func (c *core) port(id PortID) *port {
 	return nil
 }
 
-// at returns what is compiled of the row with an id, nil if there is none or it is something else.
+// at returns the compiled row with an id, or the zero value if there is none or it has another type.
 func at[T any](c *core, id config.ID) (x T) {
 	x, _ = c.ids[id].(T)
 	return x
 }
 
-// leave has copies made of what enters the egress pipe now, when it is through.
+// leave schedules copies of what enters the egress pipe now, for when it is through.
 func (c *core) leave(m mirroring) {
 	m.copy.pk.refs++
 	m.at = c.now + c.egressCycles
@@ -209,7 +209,7 @@ func (c *core) leave(m mirroring) {
 	}
 }
 
-// mirrorSet returns sessions as bits.
+// mirrorSet returns sessions as bits, by index.
 func (c *core) mirrorSet(ids []config.ID) (set uint64) {
 	for _, id := range ids {
 		if m := at[*mirrorSession](c, id); m != nil {

@@ -9,15 +9,15 @@ import (
 	"tamtam/saisim/tailstamp"
 )
 
-// A Counter names one of the chip's counters: Of is the object that it is of, of a router interface the port, LAG or
-// VLAN that it is at.
+// A Counter names one of the chip's counters. Of is the object that it belongs to. For a router interface, Of is its
+// port, LAG or VLAN.
 type Counter struct {
 	Kind  string // port, queue, acl, router-interface, policer, mss-clamp, altmark or record
 	Of    config.ID
 	Port  PortID
 	Queue uint8
-	Index uint32 // of a flow of alternate marking
-	Label string // of a session of table recording
+	Index uint32 // index of a flow of alternate marking
+	Label string // label of a session of table recording
 	Name  string
 }
 
@@ -26,13 +26,14 @@ func (c Counter) compare(d Counter) int {
 		cmp.Compare(c.Of, d.Of), cmp.Compare(c.Index, d.Index), cmp.Compare(c.Label, d.Label), cmp.Compare(c.Name, d.Name))
 }
 
-// A CountChange is by how much a counter has more; less, where it is about other packets, which this one has displaced.
+// A CountChange is the change of a counter. By is negative if other packets count less, because this one displaced
+// them.
 type CountChange struct {
 	Counter
 	By int64
 }
 
-// changes are what differs.
+// changes returns the counters that differ, sorted.
 func changes(before, after map[Counter]uint64) (all []CountChange) {
 	for x, n := range after {
 		if d := int64(n - before[x]); d != 0 {
@@ -43,7 +44,7 @@ func changes(before, after map[Counter]uint64) (all []CountChange) {
 	return all
 }
 
-// countsOf are all counters that are not 0, watermarks apart.
+// countsOf returns all counters that are not 0, except watermarks.
 func countsOf(c *Engine) map[Counter]uint64 {
 	all := map[Counter]uint64{}
 	add := func(x Counter, name string, n uint64) {
@@ -95,7 +96,7 @@ func countsOf(c *Engine) map[Counter]uint64 {
 	return all
 }
 
-// synNames are the words of a clamp's counters.
+// synNames returns the names of a clamp's counters.
 func synNames() [tailstamp.NumSYNCounts]string {
 	return [tailstamp.NumSYNCounts]string{
 		tailstamp.SYNSeen: "syn-seen", tailstamp.SYNClamped: "syn-clamped", tailstamp.SYNSmall: "syn-small",
@@ -149,7 +150,7 @@ func (x *aclCounter) addCounts(of Counter, add func(Counter, string, uint64)) {
 
 func (r *rif) addCounts(of Counter, add func(Counter, string, uint64)) {
 	if of.Of == config.None {
-		return // a loopback
+		return // a loopback interface is not counted
 	}
 	for i, n := range r.counts {
 		name := [...]string{rifIn: "in", rifOut: "out", rifInError: "in-error", rifOutError: "out-error"}[i&^1]

@@ -7,7 +7,7 @@ import (
 	"tamtam/saisim/tailstamp"
 )
 
-// cpu is where frames of the CPU's come in: at a port's egress, or in front of the ingress pipe.
+// cpu is where frames from the CPU enter: at a port's egress, or in front of the ingress pipe.
 type cpu struct {
 	*core
 	watch    *watch
@@ -15,11 +15,11 @@ type cpu struct {
 	fates    *fates
 	queues   *queues
 	macs     *macs
-	refresh  func() // brings up to date what follows from several rows
+	refresh  func() // updates everything derived from several rows
 }
 
-// Inject queues a frame at a port's egress, as the CPU does: it goes past the
-// ingress pipe, at the current cycle.
+// Inject queues a frame at a port's egress, as the CPU does. The frame bypasses the ingress pipe and is queued at the
+// current cycle.
 func (c *cpu) Inject(id PortID, f Frame) error {
 	p := c.port(id)
 	if p == nil {
@@ -43,9 +43,9 @@ func (c *cpu) Inject(id PortID, f Frame) error {
 	return nil
 }
 
-// InjectVLAN has a frame without a tag of its own enter the ingress pipe in a VLAN, as the CPU does at the VLAN's
-// router interface: at the next cycle, or as soon after as the pipe is free. It goes where the bridge says, to the port
-// of its address or to all, with the tags of each; nothing else of the ingress pipe has a say.
+// InjectVLAN makes a frame without a tag of its own enter the ingress pipe in a VLAN, as the CPU does at the VLAN's
+// router interface. It enters at the next cycle, or as soon after as the pipe is free. The bridge sends it to the port
+// of its address or to all ports, with the tags of each. No other part of the ingress pipe applies.
 func (c *cpu) InjectVLAN(vid uint16, f Frame) error {
 	if vid < 1 || vid > 4094 || c.vlans[vid] == nil {
 		return fmt.Errorf("inject: no VLAN %d", vid)
@@ -62,7 +62,7 @@ func (c *cpu) InjectVLAN(vid uint16, f Frame) error {
 	return nil
 }
 
-// check makes sure that a frame of the CPU's is one; its length is that of its data if it says none.
+// check validates a frame from the CPU. It sets a length of 0 to that of the data.
 func (f *Frame) check() error {
 	if f.Len == 0 {
 		f.Len = len(f.Data)
@@ -73,7 +73,7 @@ func (f *Frame) check() error {
 	return nil
 }
 
-// fromCPU makes a packet of a frame of the CPU's for a port, or for the ingress pipe.
+// fromCPU makes a packet of a frame from the CPU, for a port or for the ingress pipe.
 func (c *cpu) fromCPU(f *Frame, to PortID) *packet {
 	c.refresh()
 	pk := c.newPacket(f, f.Len)

@@ -12,7 +12,7 @@ import (
 	"tamtam/tam/ifa"
 )
 
-// digested is the digest of a frame.
+// digested returns the digest of a frame.
 func digested(frame []byte) uint32 {
 	pk := &packet{data: frame, passing: &passing{}}
 	pk.length = len(frame)
@@ -20,7 +20,7 @@ func digested(frame []byte) uint32 {
 	return pk.digest()
 }
 
-// sentIP makes an IP packet of TCP or UDP, and returns where its transport header is. A SYN has options with an MSS.
+// sentIP returns an IP packet of TCP or UDP, and the offset of its transport header. A SYN has options with an MSS.
 func sentIP(r *rand.Rand) (ip []byte, at int) {
 	proto, transport := byte(protoUDP), 8
 	if r.IntN(2) == 0 {
@@ -60,7 +60,7 @@ func sentIP(r *rand.Rand) (ip []byte, at int) {
 	return ip, at
 }
 
-// underway returns the packet in a frame as it may come to another switch: with what switches change and add.
+// underway returns the packet as another switch may receive it: with changes and additions by switches.
 func underway(r *rand.Rand, sent []byte, at int) []byte {
 	ip := bytes.Clone(sent)
 	proto := ip[9]
@@ -84,7 +84,7 @@ func underway(r *rand.Rand, sent []byte, at int) []byte {
 		for range r.IntN(5) {
 			p, err := ifa.Locate(ip)
 			if err != nil {
-				panic(err) // it was made so
+				panic(err) // it was made correctly
 			}
 			ip = p.Push(ip, &ifa.Hop{Device: r.Uint32(), Residence: r.Uint32()})
 		}
@@ -111,9 +111,9 @@ func framed(r *rand.Rand, ip []byte) []byte {
 	return b
 }
 
-// A packet has the same digest at every switch, whatever switches before have put into its frame, behind it and around
-// it: IFA, VLAN tags, tail-stamp records, marks, another MSS. Another packet has another one, but for what 32 bits
-// leave to chance: some 126,000 pairs of a case are alike 3 times once in 10^14 cases.
+// A packet has the same digest at every switch, whatever switches have put into its frame, behind it and around it:
+// IFA, VLAN tags, tail-stamp records, marks, another MSS. Another packet has another digest, except for collisions of
+// 32 bits: 3 of some 126,000 pairs of a case are equal once in 10^14 cases.
 func TestDigestAcrossHeaders(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 36_100, Count: 20}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 36))
@@ -131,7 +131,7 @@ func TestDigestAcrossHeaders(t *testing.T) {
 			}
 			seen[want] = true
 			other := slices.Clone(ip)
-			other[at+r.IntN(8)] ^= byte(1 << r.IntN(8)) // ports, and what is behind them
+			other[at+r.IntN(8)] ^= byte(1 << r.IntN(8)) // ports, and the bytes behind them
 			if digested(framed(r, other)) == want {
 				alike++
 			}

@@ -1,43 +1,43 @@
-// Package engine is the packet path of the chip: it takes and gives Ethernet frames at exact cycles, and what it
-// does with them is compiled from rows of plain tables ([tamtam/saisim/config]). [Engine.Apply] compiles a change
-// in place, at the cycle that [Engine.Advance] has reached: what a row has counted stays, what a packet in flight
-// has met stays, and one row costs the same however many there are.
+// Package engine is the packet path of the chip. It receives and sends Ethernet frames at exact cycles. Its behaviour
+// is compiled from rows of plain tables ([tamtam/saisim/config]). [Engine.Apply] compiles a change in place, at the
+// cycle that [Engine.Advance] has reached. Rows keep their counts, and packets in flight keep the results of their
+// lookups. The cost of one row does not depend on the number of rows.
 //
 // # Stations
 //
-// A packet passes stations, each in a file of its own, in this order:
+// A packet passes stations in this order, each in a file of its own:
 //
-//	mac        it comes in; the ingress pipe takes one packet per cycle
-//	parse      its headers
+//	mac        receives the frame; the ingress pipe accepts one packet per cycle
+//	parse      parses its headers
 //	ingress    the ingress pipe: admission, the tables below, where the packet goes
-//	trap       what the CPU wants to see
-//	acl        the ingress ACL tables; tuple is how one is searched
-//	altmark    marks, and counts what is marked; marking keeps the flows
+//	trap       packets for the CPU
+//	acl        the ingress ACL tables; tuple searches one of them
+//	altmark    marks packets, and counts marked ones; marking keeps the flows
 //	clamp      the MSS in TCP segments with SYN
 //	bridge     learning and bridging, over the addresses in fdb
 //	router     routing: fib finds the prefix, hash chooses among next hops
-//	replicate  the copies of the packet, for the CPU within the rate of a policer; mirror adds those for mirror sessions
-//	queue      the queues, over tamtam/saisim/tm, and whose turn it is
-//	egress     the egress pipe, with what follows
-//	flymon     sketches see each copy
+//	replicate  copies of the packet, for the CPU within the rate of a policer; mirror adds those for mirror sessions
+//	queue      the queues, over tamtam/saisim/tm, and their scheduling
+//	egress     the egress pipe, with the stations below
+//	flymon     sketches that count each copy
 //	aclegress  the egress ACL tables
 //	rewrite    addresses, TTL, tags and marks as they leave
 //	stamp      the tail-stamp record
-//	transmit   it goes out
-//	record     copies that say which tables a packet ran; recordpath counts paths
-//	fates      where packets end, and books, which account for all of them
+//	transmit   sends the frame
+//	record     copies that list the tables that a packet ran; recordpath counts paths
+//	fates      where packets end; books holds the counts of all of them
 //
-// Most packets take shortcuts past several stations, all in a file of their own. advance drives them through time, in
-// windows; wheel keeps what is due at the MACs, agenda what is due between.
-// A program's stages (program, programegress) run between the fixed functions of both pipes. watch tells an observer.
-// packet, model and encap are the data that stations pass on. aclrows, bridgerows, routerrows, recordplan, port and
-// compile make the model from rows; api and query are what others call. fork says what would become of a packet, by
-// having it come to a copy of the whole engine: finding is what stations tell of their tables then, counts what they
-// have counted.
+// Most packets take shortcuts past several stations, all in the file shortcuts. advance drives packets through time, in
+// windows. wheel holds what is due at the MACs, agenda what is due between them. The stages of a program (program,
+// programegress) run between the fixed functions of both pipes. watch reports to an observer. packet, model and encap
+// are the data that stations pass on. aclrows, bridgerows, routerrows, recordplan, port and compile make the model from
+// rows. api and query are the interface to other packages. fork predicts the outcome of a packet by running it in a
+// copy of the whole engine. finding then holds the findings of stations in their tables, and counts the changes of
+// their counters.
 //
-// [Engine] wires the stations: each knows only those below it, and all share a core. The chapters below say what they
-// do with a packet.
+// [Engine] wires the stations: each knows only those below it, and all share a core. The chapters below define what
+// they do with a packet.
 //
 // What belongs here: rows, profiles, programs and frames. What does not: SAI, which package objects translates to rows;
-// locks (the chip's is around all of it); the wall clock.
+// locks, because the chip's lock covers everything here; the wall clock.
 package engine

@@ -5,25 +5,25 @@ import (
 	"tamtam/saisim/drop"
 )
 
-// A Drop is the end of a packet, or of one copy of it, that nobody gets, and all that is known of it there. With Punted
-// it is none: the CPU has the packet, and Why says why it goes nowhere else.
+// A Drop is the end of a packet, or of one copy of it, that reaches no receiver, with everything known of it there. If
+// Punted is true it is no drop: the CPU has the packet, and Why is the reason why it goes nowhere else.
 type Drop struct {
 	At     Cycle
-	ID     uint64 // the sender's name of the frame
-	Number uint64 // the chip's own: 1 for the first frame received, injected or made
-	Copy   uint32 // 0: the frame itself
-	In     PortID // where it came in; CPUPort: injected
-	Port   PortID // whose counters have it; CPUPort: no port's, only the books
+	ID     uint64 // the sender's name for the frame
+	Number uint64 // the chip's own number: 1 for the first frame received, injected or made
+	Copy   uint32 // number of the copy; zero for the frame itself
+	In     PortID // port where the frame arrived; CPUPort if it was injected
+	Port   PortID // port that counts the drop; CPUPort if only [Books] counts it
 	Why    drop.Reason
 	Punted bool
-	Trap   config.Trap // that has taken it to the CPU, or out of forwarding; of a copy that a policer dropped, too
-	Mirror bool        // it is a copy for a mirror session, or of a record
-	// Queued says that it has asked Queue of Port for room, where Depth bytes were before it.
+	Trap   config.Trap // trap that moved it to the CPU or out of forwarding; also set for a copy that a policer dropped
+	Mirror bool        // true for a copy for a mirror session or of a record
+	// Queued is true if it asked Queue of Port for capacity. The queue then held Depth bytes.
 	Queued bool
 	Queue  uint8
 	Depth  uint32
-	// Data is the frame as it came in, valid during the call only; Len is its length before a capture cut it. The FCS is
-	// in neither.
+	// Data is the frame as received, valid only during the call. Len is its length before a capture cut it. Neither
+	// includes the FCS.
 	Data []byte
 	Len  int
 }

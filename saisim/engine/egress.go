@@ -16,12 +16,11 @@ type egressPipe struct {
 	acl       *acl
 	sketch    *sketching
 	ifa       analysing
-	wrapped   []byte // a mirrored frame
+	wrapped   []byte // buffer for a mirrored frame
 }
 
-// run runs the egress pipe for a copy, and notes in it which session stamps it and what
-// becomes of that. It returns the length with which the copy leaves, false if it was
-// dropped.
+// run runs the egress pipe for a copy, and notes which session stamps it and whether it can be stamped. It returns the
+// length with which the copy leaves, and false if it was dropped.
 func (c *egressPipe) run(p *port, cp *copyOf) (length int, ok bool) {
 	pk := cp.pk
 	pk.whole()
@@ -82,7 +81,7 @@ func (c *egressPipe) run(p *port, cp *copyOf) (length int, ok bool) {
 		due = c.due(x, due)
 	}
 	if mirrors != 0 || due != nil {
-		c.copiedAtEnd(mirroring{set: mirrors, due: due, copy: *cp}, p) // its own: the copy leaves before
+		c.copiedAtEnd(mirroring{set: mirrors, due: due, copy: *cp}, p) // a copy of its own, because cp leaves earlier
 	}
 	if cp.session != nil {
 		fixed |= describe.Stamp.Ran()
@@ -102,8 +101,7 @@ func (c *egressPipe) run(p *port, cp *copyOf) (length int, ok bool) {
 	return length, true
 }
 
-// lookupRewritten is lookupEgress for a copy with the headers that the program has
-// left so far.
+// lookupRewritten does lookupEgress for a copy, with the headers that the program has left so far.
 func (c *egressPipe) lookupRewritten(p *port, cp *copyOf, hit *hits) {
 	pk := cp.pk
 	if pk.run.program.Writes(true)&headerWords == 0 {
@@ -114,10 +112,10 @@ func (c *egressPipe) lookupRewritten(p *port, cp *copyOf, hit *hits) {
 	h := headingOf(c.programs.phv, alone)
 	h.into(pk)
 	c.acl.lookupEgress(p, cp, hit)
-	old.into(pk) // which other copies share
+	old.into(pk) // other copies share the packet's headers
 }
 
-// letThrough is called with copies that leave the egress pipe.
+// letThrough handles a copy that leaves the egress pipe.
 func (c *egressPipe) letThrough(p *port, cp *copyOf, fixed describe.Marks, runs bool) {
 	was := c.recording.through(cp, fixed, runs)
 	t := cp.endsAt(p, was, 0)
@@ -129,7 +127,7 @@ func (c *egressPipe) letThrough(p *port, cp *copyOf, fixed describe.Marks, runs 
 	}
 }
 
-// copiedAtEnd has a copy mirrored and sampled when it is through the egress pipe of a port.
+// copiedAtEnd schedules mirroring and sampling of a copy for when it is through the egress pipe of a port.
 func (c *egressPipe) copiedAtEnd(m mirroring, p *port) {
 	cp := &m.copy
 	cp.head, cp.lane = c.programs.copyHeading(cp.head), p.id
@@ -137,15 +135,14 @@ func (c *egressPipe) copiedAtEnd(m mirroring, p *port) {
 	c.leave(m)
 }
 
-// sampledDrop is copiedAtEnd for a copy that the pipe drops and samplers of entries have chosen, if any have.
+// sampledDrop does copiedAtEnd for a copy that the pipe drops and that samplers of entries have chosen, if any have.
 func (c *egressPipe) sampledDrop(due *sampleDue, p *port, cp *copyOf, why drop.Reason) {
 	if due != nil {
 		c.copiedAtEnd(mirroring{due: due, copy: *cp, why: why}, p)
 	}
 }
 
-// edited returns a copy's frame as it leaves, and its length. If own is true, the
-// frame is in c.spares.scratch.
+// edited returns a copy's frame as it leaves, and its length. If own is true, the frame is in c.spares.scratch.
 func (c *egressPipe) edited(cp *copyOf, own bool) ([]byte, int) {
 	cp.pk.whole()
 	if cp.mirror == nil {
@@ -157,9 +154,8 @@ func (c *egressPipe) edited(cp *copyOf, own bool) ([]byte, int) {
 	return c.wrapped, cp.mirror.length(length)
 }
 
-// unwrapped is the frame that leaves, or the one that a mirror session takes. If
-// nothing changes and own is false it is the packet's own data, else it is in
-// c.spares.scratch.
+// unwrapped returns the frame that leaves, or the one that a mirror session copies. If nothing changes and own is
+// false, it is the packet's own data. Otherwise it is in c.spares.scratch.
 func (c *egressPipe) unwrapped(cp *copyOf, own bool) ([]byte, int) {
 	pk, t, b := cp.pk, cp.tag, c.spares.scratch[:0]
 	edits := !cp.raw && (pk.edited || cp.head != nil) || cp.ce

@@ -9,31 +9,31 @@ import (
 	"tamtam/tam/record"
 )
 
-// A mirrorEncap is what becomes of a frame that is mirrored. It does not change
-// once it is made; copies in the chip keep the one they met.
+// A mirrorEncap describes how a mirrored frame is encapsulated. It does not change once it is made. Copies in the chip
+// keep the one with which they were made.
 type mirrorEncap struct {
 	session   *mirrorSession
-	truncate  int   // bytes of the frame that are kept; 0: all
+	truncate  int   // bytes of the frame that are kept; zero means all
 	tc        uint8 // traffic class of the copies
-	push      bool  // RSPAN: insert tag
+	push      bool  // RSPAN inserts a tag
 	tag       [4]byte
-	head      []byte // ERSPAN: what comes before the frame; lengths and the like are 0
-	l3        int    // of the IP header in head
+	head      []byte // headers of ERSPAN before the frame; lengths and similar fields are 0
+	l3        int    // offset of the IP header in head
 	v4        bool   // outer IPv4
-	erspan    uint8  // type of the ERSPAN header, with a sequence number in front; 0: there is none
-	sessionID uint16 // of it
-	// SFLOW: what the session says of the headers, which record copies have.
+	erspan    uint8  // type of the ERSPAN header, with a sequence number in front; zero if there is none
+	sessionID uint16 // session id of the ERSPAN header
+	// SFLOW: fields of the session for the headers of record copies.
 	udp, tagged      bool
 	ttl              uint8
 	srcPort, dstPort uint16
-	record           *recordCopy // nil: it is no record copy's own
-	report           *stream     // it is a report of a drop; nil: it is not
+	record           *recordCopy // set for a record copy; otherwise nil
+	report           *stream     // set for a report of a drop; otherwise nil
 }
 
 const (
 	greHeader = 4
 	udpHeader = 8
-	sequence  = 4 // of GRE
+	sequence  = 4 // sequence number of GRE
 )
 
 func newMirrorEncap(m *mirrorSession, r *config.Mirror) *mirrorEncap {
@@ -52,8 +52,8 @@ func newMirrorEncap(m *mirrorSession, r *config.Mirror) *mirrorEncap {
 	return e
 }
 
-// tunnel makes the headers of an ERSPAN session: Ethernet, IP, GRE and, of types
-// II and III, the sequence number and the ERSPAN header.
+// tunnel makes the headers of an ERSPAN session: Ethernet, IP, GRE and, for types II and III, the sequence number and
+// the ERSPAN header.
 func (e *mirrorEncap) tunnel(t *config.MirrorTunnel) {
 	b := append(append([]byte{}, t.DMAC[:]...), t.SMAC[:]...)
 	if t.Tagged {
@@ -86,7 +86,7 @@ func (e *mirrorEncap) tunnel(t *config.MirrorTunnel) {
 	e.head = b
 }
 
-// length is that of a copy of a frame of n bytes.
+// length returns the length of a copy of a frame of n bytes.
 func (e *mirrorEncap) length(n int) int {
 	if e.truncate != 0 {
 		n = min(n, e.truncate)
@@ -100,7 +100,7 @@ func (e *mirrorEncap) length(n int) int {
 	return n + len(e.head)
 }
 
-// trailer is the record of a record copy.
+// trailer returns the record of a record copy, otherwise nil.
 func (e *mirrorEncap) trailer() []byte {
 	if e.record == nil {
 		return nil
@@ -108,8 +108,8 @@ func (e *mirrorEncap) trailer() []byte {
 	return e.record.trailer[:e.record.n]
 }
 
-// wrap makes the copy of a frame of n bytes, of which there is data, in dst. The frame was received at a time, and is
-// mirrored as it leaves or, if not, as it came in.
+// wrap makes the copy of a frame of n bytes in dst. data is the available part of the frame. leaves is true if the
+// frame is mirrored as it leaves, false if as received at the given time.
 func (e *mirrorEncap) wrap(dst, data []byte, n int, received tailstamp.Timestamp, leaves bool) []byte {
 	cut := e.truncate != 0 && n > e.truncate
 	if cut {
@@ -144,7 +144,7 @@ func (e *mirrorEncap) wrap(dst, data []byte, n int, received tailstamp.Timestamp
 	return b
 }
 
-// putERSPAN writes the next sequence number and the header of a copy to the end of its headers.
+// putERSPAN writes the next sequence number and the ERSPAN header of a copy to the end of its headers.
 func (e *mirrorEncap) putERSPAN(b []byte, c *erspan.Copy) {
 	n := len(b) - erspan.SizeII
 	if e.erspan == 2 {
@@ -160,24 +160,23 @@ func (e *mirrorEncap) putERSPAN(b []byte, c *erspan.Copy) {
 // hundreds returns a time in units of 100 ns, modulo 2^32.
 func hundreds(t tailstamp.Timestamp) uint32 { return uint32(t.Seconds*10_000_000) + t.Nanoseconds/100 }
 
-// A recordCopy is what the mirror copy of a recorded packet is wrapped in.
+// A recordCopy holds the encapsulation of a recorded packet's mirror copy.
 type recordCopy struct {
 	mirrorEncap
 	trailer  [8 + record.MaxIdentities + record.TailLen]byte
 	counts   *RecordCounts
 	n        int
-	datagram [80]byte // headers of UDP
+	datagram [80]byte // headers up to UDP
 }
 
-// A recordTunnel says from whom to whom a session of type SFLOW sends.
+// A recordTunnel holds the addresses between which a session of type SFLOW sends.
 type recordTunnel struct {
 	macs     [12]byte // destination, source
 	tos      uint8
 	src, dst []byte // 4 or 16 bytes
 }
 
-// headers writes what is before the frame, with lengths that are 0, and says in e
-// where they are.
+// headers writes the headers before the frame, with lengths of 0, and stores their places in e.
 func (t *recordTunnel) headers(b []byte, e *mirrorEncap) []byte {
 	const udp, dontFragment = 17, 0x40
 	b = append(b, t.macs[:]...)

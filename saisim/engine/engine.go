@@ -2,9 +2,8 @@ package engine
 
 import "tamtam/saisim/pipe"
 
-// An Engine is the packet path: what it knows of the configuration is compiled from
-// rows of tables. It is a core, which all stations share, and the stations: each keeps its own state, and
-// knows only those below it.
+// An Engine is the packet path. Its configuration is compiled from rows of tables. It consists of a core, which all
+// stations share, and of the stations. Each station keeps its own state and uses only those below it.
 type Engine struct {
 	core
 	cpu
@@ -29,13 +28,13 @@ type Engine struct {
 	driver    driver
 }
 
-// measuringStations are those that say to others what they see.
+// measuringStations are the stations that report measurements to others.
 type measuringStations struct {
 	sketch   sketching
 	reporter reporter
 }
 
-// wire gives each station the others that it uses; none uses one that uses it.
+// wire gives each station the others that it uses. There are no cycles.
 func (c *Engine) wire() {
 	c.names = newTableNames(c.prof.IngressStages, c.prof.EgressStages)
 	c.watch = watch{core: &c.core}
@@ -89,7 +88,7 @@ func (c *Engine) wire() {
 	}
 }
 
-// takeEffect carries out a batch.
+// takeEffect applies a batch.
 func (c *Engine) takeEffect(s scheduled) {
 	c.programs.program = s.program
 	if s.batch.Program != nil || s.batch.Unload {

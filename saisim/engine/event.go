@@ -1,25 +1,24 @@
 package engine
 
-// Events of one cycle are handled class by class, and within a class port by
-// port: what leaves makes room before what comes is queued.
+// Events of one cycle are handled class by class, and within a class port by port. Departures free capacity before
+// arrivals are queued.
 const (
 	classControl      = iota // a control batch takes effect
 	classSent                // a frame's timestamp point at an egress MAC
 	classDequeue             // a port's scheduler is free again
-	classServe               // the egress pipe takes a frame of a port that waits
-	classMirror              // a copy that is mirrored leaves an egress pipe
-	classRecirculated        // a packet comes to spliced groups of CMUs
+	classServe               // the egress pipe accepts a frame of a waiting port
+	classMirror              // a copy to be mirrored leaves an egress pipe
+	classRecirculated        // a packet reaches spliced groups of CMUs
 	classReport              // drops are reported
 	classQueue               // a packet leaves the ingress pipe
 	classEnter               // a packet enters the ingress pipe
-	classReceived            // a whole frame is in an ingress MAC
+	classReceived            // an ingress MAC has a complete frame
 	classAge                 // an FDB entry may have become too old
 	numClasses
 )
 
-// An event is due at a cycle; at most one of each class and port is pending.
-// The order (at, key) is total, so that the order of work does not depend on
-// the order in which it was asked for.
+// An event is due at a cycle. At most one of each class and port is pending. The order (at, key) is total, so the order
+// of work does not depend on the order in which events were scheduled.
 type event struct {
 	at  Cycle
 	key uint32 // class << 16 | port
@@ -35,7 +34,7 @@ func (e event) before(f event) bool {
 	return e.at < f.at || e.at == f.at && e.key < f.key
 }
 
-// A heap is a binary min-heap; typed, so that pushing never boxes.
+// A heap is a binary min-heap. It is typed, so that pushing never boxes.
 type heap[T interface{ before(T) bool }] []T
 
 func (h *heap[T]) push(e T) {
@@ -53,7 +52,7 @@ func (h *heap[T]) push(e T) {
 	*h = s
 }
 
-// pop removes the first; the heap must not be empty.
+// pop removes the first element. The heap must not be empty.
 func (h *heap[T]) pop() {
 	s := *h
 	n := len(s) - 1

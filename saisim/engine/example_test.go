@@ -10,7 +10,7 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// The packet path does what rows say, whoever says them.
+// The packet path follows its rows, whatever their source.
 func Example() {
 	e := engine.New(profile.Small(), time.Unix(0, 0), 0)
 	var change config.Change

@@ -7,17 +7,16 @@ import (
 	"tamtam/tam/record"
 )
 
-// fates are what becomes of packets: they end here, and nowhere else.
+// fates is the only place where packets end, with the counts of how they ended.
 type fates struct {
 	*core
 	watch     *watch
 	programs  *programs
 	recording *recording
-	endPath   path // of what is being kept
+	endPath   path // path of the packet that is being kept
 }
 
-// drop ends a packet of which there are no copies, counted at port p (nil: only
-// in the books).
+// drop ends a packet without copies. Port p counts the drop; if p is nil, only [Books] does.
 func (c *fates) drop(p *port, pk *packet, why drop.Reason) {
 	trail := Trail{}
 	if c.observer != nil {
@@ -49,7 +48,7 @@ func (c *fates) dropSent(p *port, cp *copyOf, why drop.Reason) {
 	c.freeCopy(cp)
 }
 
-// dropWith ends a copy whose trail is known; the copy itself is the caller's.
+// dropWith ends a copy whose trail is known. The caller still owns the copy.
 func (c *fates) dropWith(p *port, cp *copyOf, why drop.Reason, trail Trail) {
 	pk := cp.pk
 	if c.observer != nil {
@@ -71,7 +70,7 @@ func (c *fates) dropWith(p *port, cp *copyOf, why drop.Reason, trail Trail) {
 	c.release(pk)
 }
 
-// tell tells the takers of a drop at a port, nil if no port counts it. It is called only where there are takers.
+// tell reports a drop to all listeners. p is the port that counts it, nil if none does. There must be a listener.
 func (c *fates) tell(p *port, cp *copyOf, why drop.Reason, punted bool) {
 	t, pk := c.takers, cp.pk
 	d := &t.now
@@ -107,7 +106,7 @@ func (c *fates) tell(p *port, cp *copyOf, why drop.Reason, punted bool) {
 	}
 }
 
-// notePath writes down what a copy has met that ends as d says.
+// notePath notes the path of a copy that ends with the drop d.
 func (c *fates) notePath(cp *copyOf, d *Drop) {
 	t := c.takers
 	t.path.note(cp.pk, &c.doors, c.names)
@@ -121,8 +120,8 @@ func (c *fates) notePath(cp *copyOf, d *Drop) {
 	}
 }
 
-// keepEnd keeps a copy of a watched packet that leaves by a port, or goes to the CPU (nil); alone: it goes nowhere
-// else, for the reason why.
+// keepEnd keeps a copy of a watched packet that leaves by port p, or goes to the CPU if p is nil. alone means that it
+// goes nowhere else, for the reason why.
 func (c *fates) keepEnd(p *port, cp *copyOf, alone bool, why drop.Reason) {
 	if c.watching == nil || cp.mirror != nil {
 		return
@@ -153,7 +152,7 @@ func (c *fates) keepEnd(p *port, cp *copyOf, alone bool, why drop.Reason) {
 	c.watching.ends.keep(what, &d, &c.endPath)
 }
 
-// ended notes where a copy ends. It is for packets with a graph only.
+// ended notes where a copy ends. The packet must have a graph.
 func (c *fates) ended(cp *copyOf, t taken) {
 	c.recording.countPath(cp.pk, &t.passed)
 	if cp.pk.record != nil {
@@ -161,7 +160,7 @@ func (c *fates) ended(cp *copyOf, t taken) {
 	}
 }
 
-// dropBefore drops a copy that has not come to the egress pipe.
+// dropBefore drops a copy that has not reached the egress pipe.
 func (c *fates) dropBefore(p *port, cp *copyOf, why drop.Reason) {
 	if cp.pk.graph != nil && cp.mirror == nil {
 		c.ended(cp, cp.endsAt(p, cp.pk.sofar(), why))
@@ -186,7 +185,7 @@ func (c *fates) dropInside(p *port, cp *copyOf, fixed describe.Marks, runs bool,
 	c.freeCopy(cp)
 }
 
-// dropPoliced drops a copy for the CPU, counted at the port p where the frame came in (nil: it is gone).
+// dropPoliced drops a copy for the CPU. Port p, where the frame arrived, counts it; p is nil if that port was removed.
 func (c *fates) dropPoliced(p *port, cp *copyOf, alone bool) {
 	if cp.pk.graph != nil {
 		c.ended(cp, cp.pk.atCPU(record.NoQueue, drop.Policer))
@@ -197,7 +196,7 @@ func (c *fates) dropPoliced(p *port, cp *copyOf, alone bool) {
 	c.dropCopy(p, cp, drop.Policer)
 }
 
-// release gives up one use of the packet.
+// release gives up one reference to the packet.
 func (c *fates) release(pk *packet) {
 	if pk.refs--; pk.refs <= 0 {
 		if pk.run != nil {

@@ -9,18 +9,18 @@ import (
 
 // An fdb is the table of MAC addresses: open addressing, linear probing.
 type fdb struct {
-	slots   []fdbEntry // a power of two; a zero key is free
+	slots   []fdbEntry // a power of two; a slot with key 0 is free
 	n, max  int
-	sweepAt Cycle // no entry ages before; never: none can
-	age     Cycle // 0: entries do not age
+	sweepAt Cycle // no entry ages before this cycle; never if none can age
+	age     Cycle // ageing time; zero means that entries do not age
 }
 
 type fdbEntry struct {
-	key    uint64 // fdbKey; VLAN 0 is none, so 0 is free
+	key    uint64 // made by fdbKey; there is no VLAN 0, so 0 means free
 	to     *bridgePort
 	seen   Cycle
 	static bool
-	moves  bool // though it is static
+	moves  bool // may move although it is static
 	act    actions
 }
 
@@ -41,7 +41,7 @@ func (f *fdb) grow() {
 	}
 }
 
-// free returns the slot for a key that is not there.
+// free returns the slot for a key that is not in the table.
 func (f *fdb) free(key uint64) *fdbEntry {
 	i := f.home(key)
 	for f.slots[i].key != 0 {
@@ -65,7 +65,7 @@ func (f *fdb) find(key uint64) *fdbEntry {
 	}
 }
 
-// insert adds an entry that is not there; nil if the table is full.
+// insert adds an entry that is not in the table. It returns nil if the table is full.
 func (f *fdb) insert(e fdbEntry) *fdbEntry {
 	if f.n >= f.max {
 		return nil
@@ -78,7 +78,7 @@ func (f *fdb) insert(e fdbEntry) *fdbEntry {
 	return at
 }
 
-// remove drops the entry with the key, if there is one, and closes the gap.
+// remove deletes the entry with the key, if there is one, and closes the gap.
 func (f *fdb) remove(key uint64) {
 	e := f.find(key)
 	if e == nil {
@@ -116,7 +116,7 @@ func (f *fdb) keys(want func(*fdbEntry) bool) []uint64 {
 	return keys
 }
 
-// An FDBEvent is what becomes of an address.
+// An FDBEvent is a kind of change of an address.
 type FDBEvent uint8
 
 // The events.
@@ -133,9 +133,9 @@ type FDBRow struct {
 	MAC        config.MAC
 	BridgePort config.ID
 	Static     bool
-	Drop, Copy bool  // the packet action: to the CPU, not forwarded
-	Moves      bool  // static, but learned elsewhere like others
-	Seen       Cycle // when it was last learned or set
+	Drop, Copy bool  // Drop: not forwarded; Copy: a copy to the CPU
+	Moves      bool  // static, but may be learned elsewhere like a dynamic address
+	Seen       Cycle // cycle at which it was last learned or set
 }
 
 func (e *fdbEntry) row() FDBRow {

@@ -7,21 +7,20 @@ import (
 	"slices"
 )
 
-// A fib finds the longest prefix that an address is in: a trie of 8 address bits
-// a level. A node keeps the prefixes that end within its 8 bits as a binary
-// tree in a bit set: the prefix of n bits, of value v, is bit 1<<n | v. So the
-// parent of bit i is bit i/2, and the candidates for an octet are the bits on
-// the way from 256 + octet to the root. Only what exists takes memory.
+// A fib finds the longest prefix that contains an address. It is a trie with 8 address bits per level. A node keeps the
+// prefixes that end within its 8 bits as a binary tree in a bit set: the prefix of n bits with value v is bit 1<<n | v.
+// So the parent of bit i is bit i/2, and the candidates for an octet are the bits on the path from 256 + octet to the
+// root. Only existing prefixes use memory.
 type fib struct {
 	root fibNode
-	n    int // prefixes
+	n    int // number of prefixes
 }
 
 type fibNode struct {
 	prefixes [8]uint64
-	rank     [8]uint16 // prefixes in the words before
-	dests    []*dest   // of the prefixes, in their order
-	children [4]uint64 // octets that go on
+	rank     [8]uint16 // number of prefixes in the words before
+	dests    []*dest   // destinations of the prefixes, in the same order
+	children [4]uint64 // octets that have a child
 	kids     []*fibNode
 }
 
@@ -39,8 +38,8 @@ func addressOf(a netip.Addr) address {
 	return address{binary.BigEndian.Uint64(b[:]), binary.BigEndian.Uint64(b[8:])}
 }
 
-// lookup returns the destination of the longest prefix that a is in, nil if
-// there is none. levels is 4 for IPv4, 16 for IPv6.
+// lookup returns the destination of the longest prefix that contains a, nil if there is none. levels is 4 for IPv4, 16
+// for IPv6.
 func (f *fib) lookup(a address, levels int) *dest {
 	var path [16]*fibNode
 	n := &f.root
@@ -65,8 +64,7 @@ func (f *fib) lookup(a address, levels int) *dest {
 	return nil
 }
 
-// match returns the destination of the longest of the node's prefixes that the
-// octet is in.
+// match returns the destination of the node's longest prefix that contains the octet, nil if there is none.
 func (n *fibNode) match(octet uint) *dest {
 	if len(n.dests) == 0 {
 		return nil
@@ -79,13 +77,13 @@ func (n *fibNode) match(octet uint) *dest {
 	return nil
 }
 
-// index is the place of prefix bit i in dests.
+// index returns the place of prefix bit i in dests.
 func (n *fibNode) index(i uint) int {
 	w := i >> 6 & 7
 	return int(n.rank[w]) + bits.OnesCount64(n.prefixes[w]&(1<<(i&63)-1))
 }
 
-// kid is the place of an octet in kids.
+// kid returns the place of an octet in kids.
 func (n *fibNode) kid(o uint) int {
 	k := bits.OnesCount64(n.children[o>>6] & (1<<(o&63) - 1))
 	for w := range o >> 6 {
@@ -94,7 +92,7 @@ func (n *fibNode) kid(o uint) int {
 	return k
 }
 
-// split returns the level where a prefix ends, and its bit there.
+// split returns the address of a prefix, the level where the prefix ends, and its bit there.
 func split(p netip.Prefix) (a address, level int, bit uint) {
 	a = addressOf(p.Addr())
 	n := p.Bits()
@@ -105,7 +103,7 @@ func split(p netip.Prefix) (a address, level int, bit uint) {
 	return a, level, 1<<n | a.octet(level)>>(8-n)
 }
 
-// put sets the destination of a prefix, which is masked.
+// put sets the destination of a prefix. The prefix must be masked.
 func (f *fib) put(p netip.Prefix, d *dest) {
 	a, level, bit := split(p)
 	n := &f.root
@@ -129,7 +127,7 @@ func (f *fib) put(p netip.Prefix, d *dest) {
 	f.n++
 }
 
-// remove takes out a prefix, and the nodes that only led to it.
+// remove deletes a prefix, and the nodes that only led to it.
 func (f *fib) remove(p netip.Prefix) {
 	a, level, bit := split(p)
 	path := []*fibNode{&f.root}

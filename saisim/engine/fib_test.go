@@ -10,8 +10,7 @@ import (
 	"tamtam/saisim/config"
 )
 
-// slowest is the longest of the prefixes that an address is in, by looking at
-// all of them.
+// slowest returns the longest prefix that contains an address, by a search through all of them.
 func slowest(table map[netip.Prefix]*dest, a netip.Addr) (d *dest) {
 	bits := -1
 	for p, x := range table {
@@ -22,8 +21,8 @@ func slowest(table map[netip.Prefix]*dest, a netip.Addr) (d *dest) {
 	return d
 }
 
-// The trie finds what looking at every prefix finds, whatever is put in and
-// taken out, and is empty when everything is out.
+// The trie finds the same as a search through every prefix, whatever is added and removed, and is empty when everything
+// is removed.
 func TestFIB(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")
@@ -75,7 +74,7 @@ func TestFIB(t *testing.T) {
 		}
 		for p := range table {
 			f.remove(p)
-			f.remove(p) // not there any more
+			f.remove(p) // already removed
 		}
 		if f.n != 0 || len(f.root.kids)+len(f.root.dests) != 0 {
 			t.Errorf("something is left: %+v", f.root)
@@ -83,7 +82,7 @@ func TestFIB(t *testing.T) {
 	})
 }
 
-// Looking up allocates nothing, with as many routes as the default profile has.
+// Lookups allocate nothing, with as many routes as the default profile has.
 func TestFIBLookupDoesNotAllocate(t *testing.T) {
 	if testing.Short() {
 		t.Skip("allocations are counted without the race detector")
@@ -123,8 +122,8 @@ func BenchmarkFIB(b *testing.B) {
 	}
 }
 
-// A flow's choice does not depend on anything but the flow and the seed, flows
-// spread evenly, and what chooses a LAG member says nothing of the next hop.
+// A flow's choice depends only on the flow and the seed, flows spread evenly, and the choice of a LAG member is
+// independent of the next hop.
 func TestFlowHash(t *testing.T) {
 	const flows, ways = 40_000, 4
 	var lag, ecmp [ways]int
@@ -176,7 +175,7 @@ func TestFlowHash(t *testing.T) {
 	}
 }
 
-// Weights share the flows out as they say.
+// Flows are shared out by the weights.
 func TestHopGroupWeights(t *testing.T) {
 	e := &Engine{}
 	e.ids = map[config.ID]any{}

@@ -8,46 +8,45 @@ type keyPart struct {
 	word        uint8
 }
 
-// mixers are odd numbers at random. Each word of a key has its own, so that what is in one does not make up for what is
-// in another.
+// mixers are random odd numbers. Each word of a key has its own, so that one word cannot compensate for another.
 var mixers = [...]uint64{
 	0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9, 0x94d049bb133111eb, 0xd6e8feb86659fd93, 0xa0761d6478bd642f, 0xe7037ed1a0b428db,
 	0x8ebc6af09c88c6e3, 0x589965cc75374cc3, 0x1d8e4e27c47d124f, 0xeb44accab455d165, 0x2127599bf4325c37,
 }
 
-// hash spreads what is left of a word over 64 bits.
+// hash spreads the masked word over 64 bits.
 func (p *keyPart) hash(v uint64) uint64 {
 	hi, lo := bits.Mul64(v&p.mask, p.mixer)
 	return hi ^ lo
 }
 
-// Values that a filter is made for, and those that it takes until it is made anew, by 64 bits of it. With 8 it lets
-// through one value in 20 that is not there.
+// Values per 64 bits of a filter: those that a new filter is made for, and those that it accepts before it must be made
+// again. With 8, it lets one absent value in 20 through.
 const (
 	filterFresh = 6
 	filterFull  = 8
 )
 
-// A filter says of a value, by its hash, that it is not among those noted.
+// A filter excludes values that were not noted, by their hash (a Bloom filter).
 type filter struct {
 	words []uint64 // a power of two; each value has two bits in one word
 	noted int
 }
 
-// newFilter returns a filter with room for n values and some more.
+// newFilter returns a filter with capacity for n values and some more.
 func newFilter(n int) filter { return filter{words: make([]uint64, 1<<bits.Len(uint(n)/filterFresh))} }
 
 func (f *filter) place(h uint64) (i int, set uint64) {
 	return int(h>>12) & (len(f.words) - 1), 1<<(h&63) | 1<<(h>>6&63)
 }
 
-// has reports whether a value may have been noted: false is certain.
+// has reports whether a value may have been noted. false is certain.
 func (f *filter) has(h uint64) bool {
 	i, set := f.place(h)
 	return f.words[i]&set == set
 }
 
-// full reports whether one value more would make it let through too many.
+// full reports whether the filter has reached its limit of values.
 func (f *filter) full() bool { return f.noted >= filterFull*len(f.words) }
 
 func (f *filter) note(h uint64) {

@@ -16,26 +16,26 @@ const (
 	TableDecap      = "altmark_decap"
 )
 
-// A Finding is what one look of a packet into one table has found, and by which entry. Table says which it is, and
-// that which of the other fields mean something:
+// A Finding is the result of one lookup of a packet in one table, with the matching entry. Table names the table. Which
+// of the other fields have a meaning depends on the table:
 //
-//	chip.port        Hit: the port may send it; VLAN that it is in, 0: at a router interface of a port or LAG;
-//	                 In: the port, LAG or VLAN of the router interface that it is at
-//	chip.trap        Trap, and what it does: Drop, Copy; wherever in the pipe it is trapped
+//	chip.port        Hit: the port may send it; VLAN of the frame, 0 at a router interface of a port or LAG;
+//	                 In: the port, LAG or VLAN of the router interface where the frame is
+//	chip.trap        Trap, and its effects: Drop, Copy; wherever in the pipe it is trapped
 //	pre_ingress_acl, chip.acl, chip.egress_acl
 //	                 In: the ACL table; Entry: the ACL entry; Drop, Copy, Cancel: its packet action; Port: of a copy
-//	chip.learning    VLAN, MAC: its source; Entry: the bridge port where that was known before
+//	chip.learning    VLAN, MAC: its source; Entry: the bridge port where the source was known before
 //	chip.ipv4_route, chip.ipv6_route
 //	                 Prefix; Drop, Copy, Cancel: the route's packet action
 //	chip.next_hop    In: the port, LAG or VLAN of the router interface out; Prefix: the neighbour's address; MAC
 //	chip.fdb         VLAN, MAC: its destination; Entry: the bridge port; Drop, Copy: its packet action
 //	ingress.NAME, egress.NAME
-//	                 Number: the entry's, of a table of the program that has a key; Port: of a copy
+//	                 Number: the entry's number, in a table of the program that has a key; Port: of a copy
 //	altmark_encap, altmark_decap
-//	                 Prefix: the address to which the header is that it gets, or had; Number: the FlowMonID; Hit: it was
-//	                 put around the packet, or taken off
+//	                 Prefix: the destination address of the header that is added or removed; Number: the FlowMonID;
+//	                 Hit: the header was added or removed
 //	policer          Entry: the policer; Hit: it passes
-//	queue            Port, Queue; Bytes that were in the queue; Hit: it is let in; of a mirror session's copy, too
+//	queue            Port, Queue; Bytes that were in the queue; Hit: it is accepted; also for a mirror session's copy
 type Finding struct {
 	Table              string
 	Hit                bool
@@ -57,9 +57,9 @@ func (f Finding) withAction(a actions) Finding {
 	return f
 }
 
-// The functions below are called only where somebody wants findings.
+// The functions below are called only if there is an observer of findings.
 
-// place is the port, LAG or VLAN of a router interface.
+// place returns the port, LAG or VLAN of a router interface.
 func (r *rif) place() config.ID {
 	switch {
 	case r == nil:
@@ -74,7 +74,7 @@ func (r *rif) place() config.ID {
 	return config.None
 }
 
-// foundRoute is the finding of a longest prefix.
+// foundRoute returns the finding of a longest-prefix lookup.
 func foundRoute(table string, d *dest) Finding {
 	f := Finding{Table: table}
 	if d == nil {
@@ -112,7 +112,7 @@ func foundEntry(table string, t *aclTable, e *aclEntry, out PortID) Finding {
 	return f
 }
 
-// finding is what a packet has found at a header.
+// finding returns a packet's finding at a header that is added or removed.
 func (o *outer) finding(done bool) Finding {
 	f := Finding{Table: TableEncap, Hit: done, Prefix: netip.PrefixFrom(ipOfWords(o.dst), 128), Number: o.id}
 	if o.ends {

@@ -5,18 +5,18 @@ import (
 	"net/netip"
 )
 
-// A Flow says which packets are watched: those from Src to Dst, and where Proto, SrcPort or DstPort is not nil, with
-// these. Ports are those of TCP, UDP and the like, which later fragments have not.
+// A Flow selects packets: those from Src to Dst that also have Proto, SrcPort and DstPort, where these are not nil.
+// Ports are those of TCP, UDP and similar protocols. Fragments after the first have none.
 type Flow struct {
 	Src, Dst         netip.Addr
 	Proto            *uint8
 	SrcPort, DstPort *uint16
 }
 
-// MostFlows is how many flows can be watched at once.
+// MostFlows is the maximum number of flows that can be watched at the same time.
 const MostFlows = 16
 
-// A flowWatch is a flow that is watched for a while.
+// A flowWatch is a flow that is watched for a limited time.
 type flowWatch struct {
 	src, dst                         [2]uint64
 	v4, anyProto, anySource, anyDest bool
@@ -40,7 +40,7 @@ func newFlowWatch(f *Flow) (w flowWatch) {
 	return w
 }
 
-// words are an address as the parser has it.
+// words returns an address in the parser's form.
 func words(a netip.Addr) [2]uint64 {
 	b := a.As16()
 	if a.Is4() {
@@ -63,8 +63,8 @@ func (w *flowWatch) has(h *headers) bool {
 	return h.flags&flagL4 != 0 && (w.anySource || h.l4src == w.srcPort) && (w.anyDest || h.l4dst == w.dstPort)
 }
 
-// Has reports whether a frame, of which the first bytes are there, is of the flow by what its header says. Of a header
-// that is not there whole it is false; the packet may be cut behind it.
+// Has reports whether a frame, whose first bytes are in data, is of the flow by its headers. It returns false if the IP
+// header is incomplete. The packet may be cut behind it.
 func (f *Flow) Has(data []byte, length int) bool {
 	if len(data) < ethernetHeader {
 		return false
@@ -75,10 +75,11 @@ func (f *Flow) Has(data []byte, length int) bool {
 	return w.has(&h)
 }
 
-// longestIP is more than an IP packet can be long.
+// longestIP exceeds the length of any IP packet.
 const longestIP = 40 + 1<<16
 
-// read is parse. It returns how long the frame is, or more than that if it may lack a part of its IP packet.
+// read parses the headers. It returns the frame's length, or more than that if the frame may lack a part of its IP
+// packet.
 func (h *headers) read(data []byte, length int) int {
 	h.parse(data, length)
 	if h.noIP() || h.flags&flagNoLength != 0 {
@@ -87,13 +88,13 @@ func (h *headers) read(data []byte, length int) int {
 	return length
 }
 
-// noIP reports whether the frame is of IP by its EtherType, and no whole header was found.
+// noIP reports whether the EtherType is IP but no complete IP header was found.
 func (h *headers) noIP() bool {
 	return h.flags&flagIP == 0 && (h.etherType == etherIPv4 || h.etherType == etherIPv6)
 }
 
-// Damaged reports whether a frame, of which the first bytes are there, may be of any flow of the flow's IP version: its
-// IP header is not there, has an impossible length, or another checksum.
+// Damaged reports whether a frame, whose first bytes are in data, may belong to any flow of the flow's IP version. That
+// is the case if its IP header is incomplete, or has an impossible length or a wrong checksum.
 func (f *Flow) Damaged(data []byte, length int) bool {
 	if len(data) < ethernetHeader {
 		return false
@@ -111,8 +112,8 @@ func (f *Flow) Damaged(data []byte, length int) bool {
 	return h.flags&flagIPv4 != 0 && checksum(ip[:size]) != 0
 }
 
-// May reports whether a frame, of which the first bytes are there, may be of the flow though it does not have it: its
-// addresses are the flow's, and where the protocol or the ports stand is behind these bytes.
+// May reports whether a frame, whose first bytes are in data, may be of the flow although [Flow.Has] returns false. Its
+// addresses are the flow's, and its protocol or its ports come after these bytes.
 func (f *Flow) May(data []byte, length int) bool {
 	if len(data) < ethernetHeader {
 		return false
@@ -121,7 +122,7 @@ func (f *Flow) May(data []byte, length int) bool {
 	if length = h.read(data, length); len(data) >= length {
 		return false
 	}
-	without := Flow{Src: f.Src, Dst: f.Dst, Proto: f.Proto} // the ports
+	without := Flow{Src: f.Src, Dst: f.Dst, Proto: f.Proto} // without the ports
 	switch {
 	case h.flags&(flagTail|flagL4) != 0:
 		return false
@@ -134,7 +135,7 @@ func (f *Flow) May(data []byte, length int) bool {
 	return without != *f && is.has(&h)
 }
 
-// beforeProtocol reports whether the walk has ended at an extension header, and not at the protocol behind it.
+// beforeProtocol reports whether parsing ended at an extension header, before the protocol.
 func (h *headers) beforeProtocol() bool {
 	switch h.proto {
 	case hopByHop, routing, fragment, authenticated, destOptions, mobility, hip, shim6:
@@ -143,7 +144,7 @@ func (h *headers) beforeProtocol() bool {
 	return false
 }
 
-// hasPorts reports whether the protocol is one with ports.
+// hasPorts reports whether the protocol has ports.
 func (h *headers) hasPorts() bool {
 	switch h.proto {
 	case protoTCP, protoUDP, protoDCCP, protoSCTP, protoUDPLite:
@@ -152,8 +153,8 @@ func (h *headers) hasPorts() bool {
 	return false
 }
 
-// FlowOf returns the flow of a frame, as far as it has one: without IP it has none, without ports they are nil, and so
-// is the protocol where it stands behind what is there.
+// FlowOf returns the flow of a frame, and false if the frame has none, because it is not IP. Ports are nil if there are
+// none. Proto is nil if the protocol comes after the bytes in data.
 func FlowOf(data []byte, length int) (f Flow, ok bool) {
 	if len(data) < ethernetHeader {
 		return f, false
@@ -183,16 +184,16 @@ func (h *headers) address(a [2]uint64) netip.Addr {
 	return netip.AddrFrom16(b)
 }
 
-// A watching is which packets are kept wherever they end: those of flows, or all.
+// A watching selects the packets that are kept wherever they end: those of flows, or all.
 type watching struct {
 	all      bool
 	allSince Cycle
 	n        int
 	flows    [MostFlows]flowWatch
-	ends     *ring // of those that the chip does not drop
+	ends     *ring // ends of packets that the chip does not drop
 }
 
-// chooses reports whether a packet that comes now is kept. It forgets flows whose time is over.
+// chooses reports whether a packet that arrives now is kept. It removes expired flows.
 func (w *watching) chooses(h *headers, now Cycle) bool {
 	if w.all {
 		return true
@@ -212,7 +213,7 @@ func (w *watching) chooses(h *headers, now Cycle) bool {
 	return false
 }
 
-// expire forgets flows whose time is over.
+// expire removes expired flows.
 func (w *watching) expire(now Cycle) {
 	for i := w.n - 1; i >= 0; i-- {
 		if now > w.flows[i].until {

@@ -9,8 +9,8 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// Of the first bytes of a frame it is said that it is of a flow, that it is not, or that it may be: never otherwise
-// than of the whole frame.
+// From the first bytes of a frame, a flow is reported as matching, not matching or possible, never in contradiction to
+// the whole frame.
 func TestFlowOfFirstBytes(t *testing.T) {
 	a, b := netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("2001:db8::2")
 	cases, known, unclear := 0, 0, 0
@@ -37,7 +37,7 @@ func TestFlowOfFirstBytes(t *testing.T) {
 			case authenticated:
 				x[1]--
 			case fragment:
-				x[1], x[3] = 0, pick(0, 1, 8) // whole, the first, a later one
+				x[1], x[3] = 0, pick(0, 1, 8) // not fragmented, the first, a later one
 			}
 			payload, next = append(x, payload...), kind
 		}
@@ -87,8 +87,8 @@ func TestFlowOfFirstBytes(t *testing.T) {
 	}
 }
 
-// A frame that is cut behind its IP header is of the flow of that header; of which flow one is whose header is damaged
-// is not known.
+// A frame that is cut behind its IP header is of the flow of that header. The flow of a frame with a damaged header is
+// unknown.
 func TestFlowOfDamagedFrames(t *testing.T) {
 	src, dst, port := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2"), uint16(9)
 	whole := []byte{13: 0, 12: 8}

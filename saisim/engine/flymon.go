@@ -10,8 +10,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// What a mirror copy carries besides its frame, and what the recirculation port
-// holds, both in bytes.
+// Metadata that a mirror copy carries besides its frame, and the buffer of the recirculation port, both in bytes.
 const (
 	recircMetadata = 16
 	recircBuffer   = 32768
@@ -20,18 +19,18 @@ const (
 // sketching is the state of FlyMon.
 type sketching struct {
 	*core
-	on     bool        // there are tasks
-	groups *cmu.Groups // nil: there has been no task
-	copies uint64      // that entered the egress pipe
-	packet cmu.Packet  // that enters it now
+	on     bool        // true while there are tasks
+	groups *cmu.Groups // nil if there has been no task
+	copies uint64      // number of copies that entered the egress pipe
+	packet cmu.Packet  // the packet that enters it now
 	again  recirculation
-	lanes  int // packets that run together in the groups, at most
-	oracle int // how many flows of a task and bank are counted exactly
+	lanes  int // maximum number of packets that run together in the groups
+	oracle int // number of flows of a task and bank that are counted exactly
 }
 
 func (c *sketching) reset() { *c = sketching{core: c.core, lanes: c.lanes, oracle: c.oracle} }
 
-// setLanes sets how many packets run together in the groups, at most.
+// setLanes sets the maximum number of packets that run together in the groups.
 func (c *sketching) setLanes(n int) {
 	c.lanes = n
 	if c.groups != nil {
@@ -39,7 +38,7 @@ func (c *sketching) setLanes(n int) {
 	}
 }
 
-// count counts a copy for the sketches, if there are some, and returns that they ran.
+// count counts a copy in the sketches, if there are tasks, and returns the mark that they ran.
 func (c *sketching) count(cp *copyOf) describe.Marks {
 	c.copies++
 	if !c.on {
@@ -49,7 +48,7 @@ func (c *sketching) count(cp *copyOf) describe.Marks {
 	return describe.FlyMon.Ran()
 }
 
-// measure shows a copy that enters the egress pipe to the groups of CMUs.
+// measure runs the groups of CMUs for a copy that enters the egress pipe.
 func (c *sketching) measure(cp *copyOf) {
 	p, pk := &c.packet, cp.pk
 	h := &pk.h
@@ -68,7 +67,7 @@ func (c *sketching) measure(cp *copyOf) {
 	}
 }
 
-// candidate fills the vector with what does not depend on time.
+// candidate fills in the words of the vector that do not depend on time.
 func (h *headers) candidate(v *flymon.Vector) {
 	ports := uint64(h.l4src)<<48 | uint64(h.l4dst)<<32 | uint64(h.proto)<<24
 	switch {
@@ -84,18 +83,17 @@ func (h *headers) candidate(v *flymon.Vector) {
 // A recirculation is the port that leads to spliced groups.
 type recirculation struct {
 	rate lineRate
-	free instant // when the port has sent all that it holds
+	free instant // time at which the port has sent everything that it holds
 	ring tm.Ring[secondPass]
 }
 
-// A secondPass is a mirror copy on its way.
+// A secondPass is a mirror copy on its way to the spliced groups.
 type secondPass struct {
 	at     Cycle
 	packet cmu.Packet
 }
 
-// recirculate mirrors the copy that enters the egress pipe, which is length bytes
-// long as it leaves.
+// recirculate mirrors the copy that enters the egress pipe. length is its length in bytes as it leaves.
 func (c *sketching) recirculate(length int) {
 	r := &c.again
 	a := instant{cycle: c.now + c.egressCycles}
@@ -113,7 +111,7 @@ func (c *sketching) recirculate(length int) {
 	}
 }
 
-// recirculated shows the mirror copies that are due to the spliced groups.
+// recirculated runs the spliced groups for the mirror copies that are due.
 func (c *sketching) recirculated() {
 	r := &c.again
 	for r.ring.Len() > 0 && r.ring.First().at <= c.now {
@@ -125,7 +123,7 @@ func (c *sketching) recirculated() {
 	}
 }
 
-// apply gives the groups a task, or takes it away.
+// apply adds a task to the groups, or removes it.
 func (s *sketching) apply(r config.Sketch, gone bool) {
 	g, err := s.make()
 	switch {
@@ -141,7 +139,7 @@ func (s *sketching) apply(r config.Sketch, gone bool) {
 	s.on = g.Busy()
 }
 
-// make returns the groups of CMUs, which are made for the first task.
+// make returns the groups of CMUs, which are created with the first task.
 func (s *sketching) make() (*cmu.Groups, error) {
 	if s.groups != nil {
 		return s.groups, nil
@@ -159,7 +157,7 @@ func (s *sketching) make() (*cmu.Groups, error) {
 	return g, nil
 }
 
-// check says why the groups cannot have a task as they are now.
+// check returns an error if the groups cannot add a task in their current state.
 func (s *sketching) check(l *flymon.Layout) error {
 	g, err := s.make()
 	if err != nil {
@@ -168,7 +166,7 @@ func (s *sketching) check(l *flymon.Layout) error {
 	return g.Check(l)
 }
 
-// status is how a task is; false: there is none of that name.
+// status returns the status of a task, and false if there is none of that name.
 func (s *sketching) status(task string) (flymon.ChipStatus, bool) {
 	if s.groups == nil {
 		return flymon.ChipStatus{}, false

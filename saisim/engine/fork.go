@@ -11,9 +11,9 @@ import (
 	"tamtam/tam/record"
 )
 
-// A Fork is a chip once more, as it was at an instant, with all that was in it and on its way. What comes to one of
-// the two is not seen by the other, and nobody hears of the fork: it has no output, observer and ledger, and batches
-// of control that were still to come have nobody who is told what they read.
+// A Fork is a copy of a chip at an instant, with everything in it and on its way. Frames that arrive at one of the two
+// do not affect the other. A fork is not observable from outside: it has no output, observer or ledger, and results of
+// pending control batches are discarded.
 type Fork struct{ chip *Engine }
 
 // NewFork returns a fork of a chip.
@@ -21,7 +21,7 @@ func NewFork(c *Engine) (*Fork, error) {
 	n, err := replica.Of(c, replica.Options{
 		Zero: []reflect.Type{
 			reflect.TypeFor[spares](), reflect.TypeFor[Ledger](),
-			reflect.TypeFor[map[netip.Prefix]*dest](), // which only changes of routes need
+			reflect.TypeFor[map[netip.Prefix]*dest](), // needed only for changes of routes
 			reflect.TypeFor[*dropTakers](), reflect.TypeFor[*watching](), reflect.TypeFor[*tableNames](),
 		},
 		Shared: []reflect.Type{reflect.TypeFor[pipe.Program](), reflect.TypeFor[record.Graph](), reflect.TypeFor[Clock]()},
@@ -30,7 +30,7 @@ func NewFork(c *Engine) (*Fork, error) {
 		return nil, err
 	}
 	n.spares, n.noting, n.choosing = newSpares(), n.recording.identifies(), false
-	if c.takers != nil && c.takers.reports { // reports of drops are frames, which others wait for
+	if c.takers != nil && c.takers.reports { // reports of drops are frames, so other frames wait for them
 		n.taking().reports = true
 	}
 	n.cpu.refresh = n.refresh
@@ -44,7 +44,7 @@ func NewFork(c *Engine) (*Fork, error) {
 	return &Fork{n}, nil
 }
 
-// With returns the fork with a change of its tables.
+// With returns a copy of the fork with a change of its tables.
 func (f *Fork) With(ch config.Change) (*Fork, error) {
 	n, err := NewFork(f.chip)
 	if err != nil {
@@ -55,7 +55,7 @@ func (f *Fork) With(ch config.Change) (*Fork, error) {
 	return n, nil
 }
 
-// remember makes the maps of prefixes anew, which forks leave out.
+// remember rebuilds the maps of prefixes, which forks leave out.
 func (c *router) remember() {
 	c.dests, c.shared = map[netip.Prefix]*dest{}, map[netip.Prefix]*dest{}
 	for _, f := range []*fib{&c.fib4, &c.fib6} {
@@ -69,7 +69,7 @@ func (c *router) remember() {
 	}
 }
 
-// each calls a function for the destinations of all prefixes.
+// each calls a function with the destinations of all prefixes.
 func (n *fibNode) each(do func(*dest)) {
 	for _, d := range n.dests {
 		do(d)
@@ -79,20 +79,20 @@ func (n *fibNode) each(do func(*dest)) {
 	}
 }
 
-// A PacketTrace is what becomes of a packet.
+// A PacketTrace is the history and outcome of a packet.
 type PacketTrace struct {
-	// Findings are those of the packet and its copies in tables, in the order in which they are looked in.
+	// Findings are those of the packet and its copies in tables, in the order of the lookups.
 	Findings []Finding
-	// Moments are its history, in the order of time.
+	// Moments is its history, in the order of time.
 	Moments []Moment
-	// Paths are the tables that it and its copies ran, by copy, in the order of the graph.
+	// Paths holds the tables that the packet and its copies ran, by copy, in the order of the graph.
 	Paths map[uint32][]record.Step
-	// Counts are what counters have more in the end than without it.
+	// Counts holds the differences of counters at the end, compared with a run without the packet.
 	Counts []CountChange
 }
 
-// Trace receives a frame, as [Engine.Receive] does, and returns what becomes of it until nothing of it is left in the
-// chip. The fork itself stays as it is.
+// Trace receives a frame, as [Engine.Receive] does, and returns its history until nothing of it is left in the chip.
+// The fork itself does not change.
 func (f *Fork) Trace(id PortID, at Cycle, frame *Frame) (*PacketTrace, error) {
 	without, err := NewFork(f.chip)
 	if err != nil {
@@ -119,7 +119,7 @@ func (f *Fork) Trace(id PortID, at Cycle, frame *Frame) (*PacketTrace, error) {
 	return t, nil
 }
 
-// watch has all noted that becomes of a frame, and which copies of it are open.
+// watch collects the history of a frame in t, and in open which copies of it have not ended.
 func (f *Fork) watch(number uint64) (t *PacketTrace, open map[uint32]bool) {
 	c := f.chip
 	t, open = &PacketTrace{Paths: map[uint32][]record.Step{}}, map[uint32]bool{0: true}
@@ -149,8 +149,8 @@ func (f *Fork) watch(number uint64) (t *PacketTrace, open map[uint32]bool) {
 	return t, open
 }
 
-// holds reports whether something of a frame is in the chip: copies that are open, or such as mirror sessions have yet
-// to make.
+// holds reports whether something of a frame is in the chip: open copies, or copies that mirror sessions have yet to
+// make.
 func (f *Fork) holds(number uint64, open map[uint32]bool) bool {
 	for _, is := range open {
 		if is {

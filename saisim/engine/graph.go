@@ -13,12 +13,12 @@ import (
 // A chipGraph is the graph of the chip with one program.
 type chipGraph struct {
 	graph *record.Graph
-	// tables are the ids of the graph's tables in order; fixed and program say which of
-	// them a fixed function is, and a table of the program, numbered as in [pipe.PHV]'s Ran.
+	// tables holds the ids of the graph's tables in order. fixed holds the index of each fixed function in it, program
+	// that of each table of the program, numbered as in [pipe.PHV]'s Ran.
 	tables  []string
 	fixed   [describe.NumFixed]int
 	program []int
-	actions [][]string // of the program's tables, numbered likewise
+	actions [][]string // action names of the program's tables, numbered likewise
 }
 
 func newChipGraph(p *profile.Profile, program *pipe.Program) *chipGraph {
@@ -57,7 +57,7 @@ func (g *chipGraph) add(at int, t *pipe.Table) {
 	g.actions = append(g.actions, names)
 }
 
-// tap makes a tap of a mark of one of the graph's tables.
+// tap returns the tap for a mark of one of the graph's tables.
 func (g *chipGraph) tap(m record.Mark) tap {
 	t := tap{hit: m.Hit, bit: uint8(m.Bit)}
 	for f := range describe.NumFixed {
@@ -71,7 +71,7 @@ func (g *chipGraph) tap(m record.Mark) tap {
 	}
 	i := slices.IndexFunc(g.program, func(table int) bool { return g.tables[table] == m.Table })
 	t.table = uint8(i)
-	if m.Of == nil || i < 0 { // a plan for a program that is no longer there: it records no packet
+	if m.Of == nil || i < 0 { // the plan is for a program that was removed, and records no packet
 		return t
 	}
 	t.of = new([4]uint64)
@@ -92,17 +92,17 @@ func (g *chipGraph) path(t Trail) []record.Step {
 	return steps
 }
 
-// A tap is a mark: the bit of a table among those that a packet has passed.
+// A tap is a mark: a bit of the record for a table that a packet has passed.
 type tap struct {
-	fixed describe.Marks // 0: of the program
+	fixed describe.Marks // zero for a table of the program
 	hit   bool
-	table uint8 // of the program, as pipe.PHV.Ran numbers them
-	bit   uint8 // of the record
-	// of are the actions of entries, as pipe.PHV.Acted numbers them, for which the mark is set; nil: whatever they are.
+	table uint8 // table of the program, as pipe.PHV.Ran numbers them
+	bit   uint8 // bit of the record
+	// of holds the actions of entries, as pipe.PHV.Acted numbers them, for which the mark is set. nil means any action.
 	of *[4]uint64
 }
 
-// trail is what the observer sees of where a packet that met g was.
+// trail returns the observer's form of p, for a packet of the graph g.
 func (p *passed) trail(g *chipGraph) Trail {
 	t := Trail{Graph: g.graph.Version}
 	set := func(words *[4]uint64, i int) { words[i/64] |= 1 << (i % 64) }

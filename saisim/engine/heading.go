@@ -6,7 +6,7 @@ import (
 	"tamtam/saisim/pipe"
 )
 
-const noPort = 0xffff // of ctl.port and out.port
+const noPort = 0xffff // value of ctl.port and out.port if there is no port
 
 const (
 	headerWords = 1<<pipe.WordEthDst | 1<<pipe.WordEthSrc | 1<<pipe.WordL4 | 1<<pipe.WordFlags
@@ -14,7 +14,7 @@ const (
 	nowWords    = 1<<pipe.WordSec | 1<<pipe.WordFrac | 1<<pipe.WordNs
 )
 
-// into writes the fields to the packet's headers, those that it has.
+// into writes the fields to the packet's headers, as far as the packet has them.
 func (f *heading) into(pk *packet) {
 	h := &pk.h
 	h.dmac, h.smac = f.dmac, f.smac
@@ -29,13 +29,13 @@ func (f *heading) into(pk *packet) {
 	}
 }
 
-// heading is what the ingress pipe has left in the packet's headers.
+// heading returns the heading that the ingress pipe has left in the packet's headers.
 func (pk *packet) heading() heading {
 	h := &pk.h
 	return heading{h.dmac, h.smac, h.tos, h.ttl, h.ipFlags&4 != 0}
 }
 
-// headingOf reads the fields of the packet at an index from the PHV.
+// headingOf reads the heading of the packet at an index from the PHV.
 func headingOf(v *pipe.PHV, i int) heading {
 	w := &v.W
 	return heading{
@@ -44,7 +44,7 @@ func headingOf(v *pipe.PHV, i int) heading {
 	}
 }
 
-// to writes the fields to the PHV.
+// to writes the heading to the PHV.
 func (h *heading) to(v *pipe.PHV, i int) {
 	w := &v.W
 	w[pipe.WordEthDst][i] = w[pipe.WordEthDst][i]&^(1<<48-1) | h.dmac
@@ -56,7 +56,7 @@ func (h *heading) to(v *pipe.PHV, i int) {
 	}
 }
 
-// edit does what routing, ACLs and the queue want done.
+// edit applies the edits of routing, ACLs and the queue.
 func (h *heading) edit(cp *copyOf) {
 	pk := cp.pk
 	if e := &pk.edit; e.routed {
@@ -76,8 +76,7 @@ func (h *heading) edit(cp *copyOf) {
 	}
 }
 
-// apply writes the fields to a frame whose IP header, if flags say that it has
-// one, is at l3.
+// apply writes the heading to a frame. If flags contain an IP version, the IP header is at l3.
 func (h *heading) apply(b []byte, l3 int, flags uint32) {
 	putMAC(b, h.dmac)
 	putMAC(b[6:], h.smac)

@@ -2,8 +2,8 @@ package engine
 
 import "tamtam/tam/record"
 
-// identify writes down by which entries a copy has come where it ends, and its queue; inside says that it has been in
-// the egress pipe.
+// identify records the entries that a copy has hit where it ends, and its queue. inside means that it has been in the
+// egress pipe.
 func (c *core) identify(x *record.Identities, cp *copyOf, inside bool) {
 	pk := cp.pk
 	m := &pk.met
@@ -35,8 +35,7 @@ func (c *core) identify(x *record.Identities, cp *copyOf, inside bool) {
 	}
 }
 
-// identifyLooks writes down the entries that looks into ACL tables have hit: by their labels, or, without, by their
-// ids.
+// identifyLooks records the entries hit by lookups in ACL tables: by their labels, or by their ids if they have none.
 func identifyLooks(x *record.Identities, looks []aclLook, rule, entry record.IdentityKind) {
 	for i := range looks {
 		switch e := looks[i].entry; {

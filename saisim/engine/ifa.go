@@ -1,35 +1,35 @@
 // # Inband Flow Analyzer
 //
-// The parser looks through the IFA header of packets in which [ifa.Locate] finds the parts, in what was captured of the
-// datagram: protocol, ports and flags of TCP are those of the transport header behind it. It does so on a chip without
-// any object of IFA too, so that a flow is the same flow at each switch, with IFA in its packets and without.
+// The parser skips the IFA header of packets in which [ifa.Locate] finds the parts, within the captured part of the
+// datagram. Protocol, ports and TCP flags are those of the transport header behind it. The parser also does so on a
+// chip without any IFA object, so that a flow is the same flow at each switch, with or without IFA in its packets.
 //
-// The hit that decides among those of the ingress tables whose entries initiate or terminate IFA counts the packet as
-// matched. An initiator then leaves alone packets that the parser has looked through (already), and of all that it
-// has matched takes the first and each n-th behind it (else, and before that: unsampled); a terminator leaves alone
-// those that the parser has not looked through (absent). A packet that is left alone is as if it had hit nothing.
-// The values of the object are those of that instant; a terminator takes the mirror sessions of its entry for itself.
+// The deciding hit among the ingress tables whose entries initiate or terminate IFA counts the packet as matched. An
+// initiator skips packets in which the parser has found IFA (already). Of all packets that it has matched, it chooses
+// the first and each n-th behind it. All others are unsampled, even if they have IFA. A terminator skips packets in
+// which the parser has found no IFA (absent). A skipped packet is treated as if it had hit nothing. The values of the
+// object are those of that instant. A terminator takes over the mirror sessions of its entry.
 //
-// In the egress pipe, in front of the MTU, each copy that is neither one for the CPU nor for a mirror session is
-// given one thing to do: what the hit has begun or ended; else, if the switch is transit and the packet is
-// of protocol 253 or was looked through, one more hop. The first that holds becomes of it:
+// In the egress pipe, before the MTU check, each copy that is not for the CPU or a mirror session gets at most one
+// operation. It is the one that the hit has begun or ended. Otherwise, it is one more hop, if the switch is transit and
+// the packet is of protocol 253 or has IFA. The result is the first of these that holds:
 //
 //   - cut: the frame was cut by a capture
-//   - unsupported: to initiate, the packet is no TCP or UDP with its whole header right behind that of IP, or a
-//     fragment; to add a hop, the parser has not looked through, or the global name space is not 15
+//   - unsupported: to initiate, the packet is no TCP or UDP with its complete header right behind that of IP, or a
+//     fragment; to add a hop, the parser has found no IFA, or the global name space is not 15
 //   - hop limit: it is 0
-//   - max length: the stack with 8 more words would be longer than the header says
-//   - MTU: longer by 40 bytes to initiate, by 32 to add a hop, the frame with FCS exceeds what the port takes with a
-//     record, or the datagram what the router interface takes that it is routed to, or 65535 bytes
+//   - max length: the stack with 8 more words would be longer than the header allows
+//   - MTU: longer by 40 bytes to initiate, by 32 to add a hop, the frame with FCS exceeds the maximum of the port with
+//     a record, or the datagram the MTU of the router interface out, or 65535 bytes
 //   - inserted, stripped
 //
-// That is counted when the copy leaves, by the ACL counter of the entry, or for transit.
+// The result is counted when the copy leaves, by the ACL counter of the entry, or for transit.
 //
-// A copy that is stripped is also copied for the sessions that the entry mirrors to, when it is through the egress
-// pipe: as it leaves, with IFA, and with one more hop if hop limit and max length allow it, which says the time
-// that the stripped copy leaves. After these the object itself, if it has collectors by then, sends each of them that
-// frame in a record of IPFIX, in a message of its own, as TAM events send theirs (reported, too). A hop has the headers
-// as they leave, the queue that the copy came to, and what was in it then.
+// A stripped copy is also copied for the entry's mirror sessions when it is through the egress pipe. These copies are
+// as it leaves, but with IFA. They have one more hop if hop limit and max length allow it, with the time at which the
+// stripped copy leaves. After these, if the object has collectors by then, it sends that frame to each of them. The
+// frame is in an IPFIX record, in a message of its own, as for TAM events, and is counted as reported. A hop has the
+// headers as they leave, the queue of the copy, and the queue's contents when the copy reached it.
 package engine
 
 import (
@@ -37,18 +37,18 @@ import (
 	"tamtam/tam/ifa"
 )
 
-// analysing is what the egress pipe and the MACs do for IFA.
+// analysing does IFA in the egress pipe and at the MACs.
 type analysing struct {
 	*core
 	programs *programs
-	transit  *ifaInt                 // whose hops the switch adds as a transit; nil: it is none
-	bound    []config.ID             // TAM objects of the switch
-	byTAM    map[config.ID]config.ID // TAM INT objects of TAM objects
+	transit  *ifaInt                 // object whose hops the switch adds as a transit; nil if it is no transit
+	bound    []config.ID             // TAM objects bound to the switch
+	byTAM    map[config.ID]config.ID // TAM INT objects by TAM object
 }
 
 func (c *analysing) reset() { *c = analysing{core: c.core, programs: c.programs} }
 
-// applyIFA compiles an object of IFA.
+// applyIFA compiles an IFA object.
 func (c *core) applyIFA(r config.TAMInt) {
 	x := at[*ifaInt](c, r.ID)
 	if x == nil {
@@ -58,7 +58,7 @@ func (c *core) applyIFA(r config.TAMInt) {
 	x.values = &ifaValues{r.IFA, r.SwitchID}
 }
 
-// applyTransit notes the object of IFA in a TAM object.
+// applyTransit notes the IFA object of a TAM object.
 func (c *analysing) applyTransit(r config.TAM, gone bool) {
 	if c.byTAM == nil {
 		c.byTAM = map[config.ID]config.ID{}
@@ -69,7 +69,7 @@ func (c *analysing) applyTransit(r config.TAM, gone bool) {
 	c.bind(c.bound)
 }
 
-// bind binds TAM objects to the switch. Of those with an object of IFA the first one counts.
+// bind binds TAM objects to the switch. The first one with an IFA object counts.
 func (c *analysing) bind(tams []config.ID) {
 	c.bound, c.transit = tams, nil
 	for _, id := range tams {
@@ -79,7 +79,7 @@ func (c *analysing) bind(tams []config.ID) {
 	}
 }
 
-// bindIFA completes the action of an entry that has all others.
+// bindIFA completes the IFA action of an entry that has all other actions.
 func (e *aclEntry) bindIFA() {
 	if e.ifa.ends {
 		e.ifa.reports, e.mirrors = e.mirrors, 0
@@ -99,12 +99,12 @@ func (a *ifaAction) count(what ifa.Count) {
 	}
 }
 
-// meetsIFA reports whether a packet may have something of IFA done to its copies.
+// meetsIFA reports whether IFA may apply to a packet's copies.
 func (pk *packet) meetsIFA() bool {
 	return pk.ifa.action != nil || pk.h.ifa != 0 || pk.h.proto == ifa.Protocol
 }
 
-// meetIFA notes the action of the entry that a packet has hit.
+// meetIFA notes the IFA action of the entry that a packet has hit.
 func (pk *packet) meetIFA(a *ifaAction) {
 	a.count(ifa.Matched)
 	if a.ends {
@@ -132,7 +132,7 @@ func (w *ifaWork) count() {
 	}
 }
 
-// decideIFA decides what is done to a copy in the egress pipe of a port.
+// decideIFA decides what IFA does to a copy in the egress pipe of a port.
 func (c *analysing) decideIFA(p *port, cp *copyOf) {
 	pk := cp.pk
 	m := pk.ifa
@@ -159,7 +159,7 @@ func (c *analysing) decideIFA(p *port, cp *copyOf) {
 	cp.ifa = w
 }
 
-// datagrams is how long the packet may be behind its Ethernet header as it leaves.
+// datagrams returns the maximum length of the packet behind its Ethernet header as it leaves.
 func (pk *packet) datagrams() uint32 {
 	if pk.ipMTU != 0 {
 		return min(pk.ipMTU, 1<<16-1)
@@ -167,7 +167,7 @@ func (pk *packet) datagrams() uint32 {
 	return 1<<16 - 1
 }
 
-// begin has IFA begin, if it can.
+// begin inserts IFA if possible, and returns the result.
 func (w *ifaWork) begin(pk *packet) ifa.Count {
 	if pk.endUnknown() {
 		return ifa.Cut
@@ -180,7 +180,7 @@ func (w *ifaWork) begin(pk *packet) ifa.Count {
 	at := 40
 	if h.flags&flagIPv4 != 0 {
 		at = int(ip[0]&15) * 4
-	} else if ip[6] != h.proto { // behind extension headers
+	} else if ip[6] != h.proto { // the protocol is behind extension headers
 		return ifa.Unsupported
 	}
 	n, err := ifa.TransportSize(h.proto, ip[at:])
@@ -191,7 +191,7 @@ func (w *ifaWork) begin(pk *packet) ifa.Count {
 	return ifa.Inserted
 }
 
-// add has a hop added, if it can.
+// add adds a hop if possible, and returns the result.
 func (w *ifaWork) add(pk *packet) ifa.Count {
 	switch {
 	case pk.endUnknown():
@@ -214,7 +214,7 @@ func (w *ifaWork) add(pk *packet) ifa.Count {
 	return ifa.Inserted
 }
 
-// end has IFA taken out.
+// end removes IFA if possible, and returns the result.
 func (w *ifaWork) end(pk *packet) ifa.Count {
 	if pk.cut() {
 		return ifa.Cut
@@ -224,7 +224,7 @@ func (w *ifaWork) end(pk *packet) ifa.Count {
 	return ifa.Stripped
 }
 
-// timeIFA notes when a copy leaves, and has it copied for collectors.
+// timeIFA notes when a copy leaves. A stripped copy is also copied for collectors.
 func (c *analysing) timeIFA(cp *copyOf) {
 	w := cp.ifa
 	w.leaves = cp.at
@@ -243,7 +243,7 @@ func (c *analysing) timeIFA(cp *copyOf) {
 	c.leave(m)
 }
 
-// reportIFA is what is done to the copy of one collector.
+// reportIFA returns the IFA work for one collector's copy, and counts it as reported.
 func (c *core) reportIFA(w *ifaWork) *ifaWork {
 	n := c.spares.ifa.take()
 	*n = *w
@@ -253,7 +253,8 @@ func (c *core) reportIFA(w *ifaWork) *ifaWork {
 	return n
 }
 
-// putIFA does to the frame of a copy, in c.spares.scratch with its IP header at l3, what was decided.
+// putIFA applies the decided IFA work to the frame of a copy. The frame is in c.spares.scratch, with its IP header at
+// l3.
 func (c *core) putIFA(b []byte, l3 int, cp *copyOf) []byte {
 	w := cp.ifa
 	if w.longer == 0 {
@@ -272,7 +273,7 @@ func (c *core) putIFA(b []byte, l3 int, cp *copyOf) []byte {
 	return append(b[:l3], ifa.Insert(ip, w.place.Transport, w.place.Metadata-w.place.Transport, h, m, &hop)...)
 }
 
-// hopIFA is what the chip says of a copy whose IP packet, as it leaves, is ip.
+// hopIFA returns the chip's hop for a copy. ip is its IP packet as it leaves.
 func (c *core) hopIFA(cp *copyOf, ip []byte) ifa.Hop {
 	w, pk := cp.ifa, cp.pk
 	t := c.stayFrom(pk.rx, w.leaves)
@@ -294,7 +295,7 @@ func (c *core) hopIFA(cp *copyOf, ip []byte) ifa.Hop {
 	return hop
 }
 
-// residence returns how long the packet was in the chip, as a hop says it.
+// residence returns the time that the packet spent in the chip, as a hop contains it.
 func (s *stay) residence() uint32 {
 	if d := s.out.Sub(s.in); !s.set && d >= 0 && d < ifa.Longest {
 		return uint32(d)

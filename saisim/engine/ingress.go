@@ -23,12 +23,12 @@ type ingressPipe struct {
 	mirrors   *mirrors
 	samples   *samples
 	wires     *wires
-	told      Out // what the CPU is being given
+	told      Out // the frame that is being given to the CPU
 }
 
-// run runs the ingress pipe for packets, in the order of the cycles at which they enter: one after the other, or where
-// there is a program all pass one stage after the other. What a stage keeps is touched once by a packet, and so in the
-// order of packets.
+// run runs the ingress pipe for packets, in the order of the cycles at which they enter. Without a program they run one
+// after the other. With a program, all packets pass one stage after the other. A packet touches the state of each stage
+// once, so the state changes in the order of packets.
 func (c *ingressPipe) run(vec []entering) {
 	if c.programs.program != nil {
 		for i := range vec {
@@ -64,14 +64,14 @@ func (c *ingressPipe) run(vec []entering) {
 	}
 }
 
-// decide is what is behind ACL.
+// decide runs the part of the pipe behind ACL.
 func (c *ingressPipe) decide(p *port, pk *packet) {
 	c.forward(pk, false)
 	pk.verdict.cpu = pk.act&(actCopy|actCancel) == actCopy
 	c.finish(p, pk)
 }
 
-// begin is the parser, and ADMIT in stage 0.
+// begin runs the parser, and ADMIT in stage 0.
 func (c *ingressPipe) begin(x *entering) {
 	c.now = x.at
 	pk := x.pk
@@ -97,7 +97,7 @@ func (c *ingressPipe) begin(x *entering) {
 	x.on = c.admit(p, pk)
 }
 
-// lookup is ACL, in the middle of the pipe.
+// lookup runs ACL, in the middle of the pipe.
 func (c *ingressPipe) lookup(x *entering) {
 	if len(x.p.tables[stageIngress]) > 0 || c.acl.vlanACLs[stageIngress] {
 		c.acl.lookupIngress(x.p, x.pk)
@@ -107,7 +107,7 @@ func (c *ingressPipe) lookup(x *entering) {
 	}
 }
 
-// finish is the end of the pipe.
+// finish ends the pipe: the packet goes on to the traffic manager, or is dropped.
 func (c *ingressPipe) finish(p *port, pk *packet) {
 	v := &pk.verdict
 	if v.kind == toNobody && !v.cpu && !pk.accompanied() {
@@ -120,7 +120,7 @@ func (c *ingressPipe) finish(p *port, pk *packet) {
 	c.pipe.Push(timed{c.now + c.ingressCycles, pk})
 }
 
-// goesNowhere ends a packet where it enters, or, if its path is counted, notes that it does.
+// goesNowhere drops a packet where it enters. If its path is counted, it schedules that instead.
 func (c *ingressPipe) goesNowhere(p *port, pk *packet) {
 	if pk.graph != nil {
 		c.ended.Push(timed{c.now, pk})
@@ -129,14 +129,14 @@ func (c *ingressPipe) goesNowhere(p *port, pk *packet) {
 	c.fates.drop(p, pk, pk.why)
 }
 
-// end ends a packet that goes nowhere, and whose path is counted.
+// end drops a packet that goes nowhere and whose path is counted.
 func (c *ingressPipe) end(pk *packet) {
 	was := pk.sofar()
 	c.recording.countPath(pk, &was)
 	c.fates.drop(c.port(pk.in), pk, pk.why)
 }
 
-// beginCPU is begin for a packet of the CPU's in a VLAN. It meets neither admission nor traps, ACLs and a program here.
+// beginCPU begins a packet from the CPU in a VLAN. It skips admission, traps, ACLs and programs.
 func (c *ingressPipe) beginCPU(x *entering) {
 	x.p, x.on, x.usual = nil, false, false
 	if c.programs.program != nil {
@@ -147,7 +147,8 @@ func (c *ingressPipe) beginCPU(x *entering) {
 	}
 }
 
-// bridgeCPU is the last stage for a packet of the CPU's: where it goes in its VLAN, which may have gone meanwhile.
+// bridgeCPU runs the last stage for a packet from the CPU. It finds the destination in the packet's VLAN, which may
+// have been removed in the meantime.
 func (c *ingressPipe) bridgeCPU(pk *packet) {
 	if pk.why = drop.NoVLAN; c.vlans[pk.vid] != nil {
 		pk.why = c.bridge.forward(pk)
@@ -155,9 +156,9 @@ func (c *ingressPipe) bridgeCPU(pk *packet) {
 	pk.act, pk.fixed = 0, 0
 }
 
-// admit is the first stage: the VLAN or router interface that the packet is in,
-// and whether its port may send to it, and traps. False: the packet goes no
-// further, for pk.why. A trapped packet goes on even where the port may not send.
+// admit runs the first stage: the packet's VLAN or router interface, whether its port may send to it, and traps. It
+// returns false if the packet goes no further, for the reason pk.why. A trapped packet goes on even if the port may not
+// send.
 func (c *ingressPipe) admit(p *port, pk *packet) bool {
 	h := &pk.h
 	pk.inN = p.number
@@ -211,8 +212,8 @@ func (c *ingressPipe) foundAdmission(pk *packet) {
 	c.found(pk, f)
 }
 
-// classify finds the VLAN or router interface that the packet is in, and
-// whether the port may send to it.
+// classify finds the packet's VLAN or router interface, and whether the port may send to it. It returns false with the
+// reason if not.
 func (c *ingressPipe) classify(in *admission, pk *packet) (drop.Reason, bool) {
 	h := &pk.h
 	pk.vid = in.pvid
@@ -244,15 +245,15 @@ func (c *ingressPipe) classify(in *admission, pk *packet) (drop.Reason, bool) {
 	return 0, true
 }
 
-// forward is the last stage: learning, then where the packet goes, unless the program says so. It leaves
-// pk.why, the reason if that is nowhere.
+// forward runs the last stage: learning, then the destination, unless the program has decided it. It sets pk.why, the
+// reason if there is no destination.
 func (c *ingressPipe) forward(pk *packet, steered bool) {
 	why, ok := pk.why, !pk.barred
 	if ok && !pk.noLearn && pk.source != nil {
 		why, ok = c.bridge.learn(pk)
 		pk.barred = !ok
 	}
-	if ok && pk.act == 0 && !pk.aclDrop && !steered && pk.redirect == nil { // nobody has a say but its addresses
+	if ok && pk.act == 0 && !pk.aclDrop && !steered && pk.redirect == nil { // only its addresses decide
 		pk.why = c.destination(pk)
 		return
 	}
@@ -277,7 +278,7 @@ func (c *ingressPipe) forward(pk *packet, steered bool) {
 	pk.why = c.destination(pk)
 }
 
-// destination decides where a packet goes by its addresses.
+// destination finds a packet's destination by its addresses.
 func (c *ingressPipe) destination(pk *packet) drop.Reason {
 	pk.fixed |= describe.RouterMAC.Ran()
 	switch {
@@ -290,9 +291,8 @@ func (c *ingressPipe) destination(pk *packet) drop.Reason {
 	return c.bridge.forward(pk)
 }
 
-// redirected sends the packet where an ACL entry says. To a next hop go only IP
-// packets that can be routed, whatever MAC address they are to; false: the
-// entry sends this packet nowhere.
+// redirected sends the packet to the target of an ACL entry. Only IP packets that can be routed go to a next hop,
+// whatever their destination MAC address. It returns false if the entry does not redirect this packet.
 func (c *ingressPipe) redirected(pk *packet) (drop.Reason, bool) {
 	e, h := pk.redirect, &pk.h
 	if e.hop == nil && e.group == nil {
@@ -312,8 +312,7 @@ func (c *ingressPipe) redirected(pk *packet) (drop.Reason, bool) {
 	return c.router.toHop(pk, e.hop), true
 }
 
-// runProgram is the ingress pipe, behind admission, where there is a program: stage after stage, each for all
-// packets.
+// runProgram runs the ingress pipe behind admission if there is a program: stage after stage, each for all packets.
 func (c *ingressPipe) runProgram(vec []entering) {
 	middle, last := c.prof.IngressStages/2, max(c.prof.IngressStages, 1)-1
 	began := c.programs.begin(vec)
@@ -346,7 +345,7 @@ func (c *ingressPipe) runProgram(vec []entering) {
 	}
 }
 
-// lookups is ACL for packets with a program.
+// lookups runs ACL for packets with a program.
 func (c *ingressPipe) lookups(vec []entering, on pipe.Set) {
 	for i := range vec {
 		x := &vec[i]
@@ -362,7 +361,7 @@ func (c *ingressPipe) lookups(vec []entering, on pipe.Set) {
 	}
 }
 
-// forwards is learning and forwarding of packets with a program. It returns those that go somewhere.
+// forwards does learning and forwarding for packets with a program. It returns those that have a destination.
 func (c *ingressPipe) forwards(vec []entering, on pipe.Set) (somewhere pipe.Set) {
 	for i := range vec {
 		x := &vec[i]

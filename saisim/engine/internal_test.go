@@ -48,7 +48,7 @@ func TestTimeOfDay(t *testing.T) {
 	})
 }
 
-// Line rates are exact: n frames take n times as long as one.
+// Line rates are exact: n frames last n times as long as one.
 func TestLineRate(t *testing.T) {
 	for _, tt := range []struct {
 		hz       uint64
@@ -79,7 +79,7 @@ func TestLineRate(t *testing.T) {
 	}
 }
 
-// A MAC that has worked for 2^60 cycles is as exact as a new one.
+// A MAC that has run for 2^60 cycles is as exact as a new one.
 func TestMACDoesNotDrift(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 8}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, seed))
@@ -104,8 +104,7 @@ func TestMACDoesNotDrift(t *testing.T) {
 	})
 }
 
-// An agenda gives events in the order of time, class and port, near and far ones,
-// while time goes on.
+// An agenda returns events in the order of time, class and port, near and far ones, while time goes on.
 func TestAgenda(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")

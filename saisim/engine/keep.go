@@ -5,21 +5,22 @@ import (
 	"slices"
 )
 
-// keeping is what is kept of packets that end, and who else wants to know.
+// keeping holds the ends of packets that are kept, and the listeners of drops.
 type keeping struct {
-	takers   *dropTakers // nil: nobody wants drops told
-	noting   bool        // packets note what they meet in tables
-	choosing bool        // some packets that come are watched
-	watching *watching   // nil: none ever was
-	kept     int         // how many drops
-	// egressMet is what the copy has met that is in the egress pipe.
+	takers   *dropTakers // nil if there are no listeners of drops
+	noting   bool        // packets note their lookups in tables
+	choosing bool        // some arriving packets may be watched
+	watching *watching   // nil until the first watch
+	kept     int         // number of drops to keep
+	// egressMet holds the lookups of the copy that is in the egress pipe.
 	egressMet egressMet
 	names     *tableNames
 }
 
-// OnDrop has a function told of every drop from now on, behind those that are told already, until stop is called.
+// OnDrop registers a function that is called with every drop from now on, after those registered before. stop
+// unregisters it.
 func (c *keeping) OnDrop(f func(*Drop)) (stop func()) {
-	own := &f // functions do not compare
+	own := &f // functions cannot be compared
 	t := c.taking()
 	t.told = append(t.told, own)
 	return func() {
@@ -29,7 +30,7 @@ func (c *keeping) OnDrop(f func(*Drop)) (stop func()) {
 	}
 }
 
-// taking returns those who want drops told; who changes them calls taken.
+// taking returns the drop listeners. The caller must call taken after a change.
 func (c *keeping) taking() *dropTakers {
 	if c.takers == nil {
 		c.takers = &dropTakers{}
@@ -37,15 +38,15 @@ func (c *keeping) taking() *dropTakers {
 	return c.takers
 }
 
-// taken sees that there are no takers where nobody wants drops told.
+// taken releases the drop listeners once there are none.
 func (c *keeping) taken() {
 	if t := c.takers; len(t.told) == 0 && t.ring == nil && !t.reports {
 		c.takers = nil
 	}
 }
 
-// WatchFlow has packets of a flow that come from now on kept wherever they end, for some cycles from now. Since is the
-// cycle from which on they are. Where there is no room for one flow more it is an error.
+// WatchFlow keeps packets of a flow that arrive from now on, wherever they end, for a number of cycles. since is the
+// cycle from which on they are kept. It returns an error if [MostFlows] flows are watched.
 func (c *core) WatchFlow(f *Flow, cycles Cycle) (since Cycle, err error) {
 	w := c.watched()
 	if w.all {
@@ -74,7 +75,7 @@ func (c *core) WatchFlow(f *Flow, cycles Cycle) (since Cycle, err error) {
 	return x.since, nil
 }
 
-// WatchAll has all packets kept wherever they end, or only those of flows that are watched.
+// WatchAll keeps all packets wherever they end, or only those of watched flows.
 func (c *core) WatchAll(on bool) {
 	w := c.watched()
 	if on && !w.all {
@@ -84,10 +85,10 @@ func (c *core) WatchAll(on bool) {
 	c.choosing = on || w.n > 0
 }
 
-// WatchesAll reports whether all packets that come are kept.
+// WatchesAll reports whether all arriving packets are kept.
 func (c *keeping) WatchesAll() bool { return c.watching != nil && c.watching.all }
 
-// watched returns the watching, made if need be.
+// watched returns the watching. It creates it if necessary.
 func (c *keeping) watched() *watching {
 	if c.watching == nil {
 		c.watching = &watching{ends: newRing(c.kept)}
@@ -95,7 +96,7 @@ func (c *keeping) watched() *watching {
 	return c.watching
 }
 
-// choose notes whether a packet that comes is one of those that are watched.
+// choose notes whether an arriving packet is watched.
 func (c *core) choose(pk *packet) {
 	h := &pk.h
 	if h.noIP() {
@@ -108,15 +109,15 @@ func (c *core) choose(pk *packet) {
 	}
 }
 
-// Keep has the chip keep the last n drops, rounded up, and as many of other ends of packets that are watched. It is
-// called once, before anything comes.
+// Keep makes the chip keep the last n drops, rounded up, and as many other ends of watched packets. It must be called
+// once, before anything arrives.
 func (c *keeping) Keep(n int) {
 	c.kept, c.noting = n, true
 	c.takers = &dropTakers{ring: newRing(n)}
 }
 
-// Drops copies some of the drops that are kept behind the first n that were, the oldest first, but none behind the
-// first to. It returns behind how many those come that follow, which is to if none do.
+// Drops copies some of the kept drops after the first n, the oldest first, but none after the first to. It returns the
+// position of the next ones, which is to if none follow.
 func (c *keeping) Drops(n, to uint64, into *KeptRows) (next uint64) {
 	into.names = c.names.names
 	if c.takers == nil {
@@ -125,7 +126,7 @@ func (c *keeping) Drops(n, to uint64, into *KeptRows) (next uint64) {
 	return c.takers.ring.take(n, to, into)
 }
 
-// Ends is Drops for other ends, of packets that were watched.
+// Ends does the same as Drops for other ends, of packets that were watched.
 func (c *keeping) Ends(n, to uint64, into *KeptRows) (next uint64) {
 	into.names = c.names.names
 	if c.watching == nil {
@@ -134,7 +135,7 @@ func (c *keeping) Ends(n, to uint64, into *KeptRows) (next uint64) {
 	return c.watching.ends.take(n, to, into)
 }
 
-// KeptStates returns how many drops, and other ends, are kept.
+// KeptStates returns the states of the kept drops and of the other kept ends.
 func (c *keeping) KeptStates() (drops, ends RingState) {
 	if c.takers != nil {
 		drops = c.takers.ring.state()

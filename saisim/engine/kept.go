@@ -11,44 +11,44 @@ import (
 	"tamtam/saisim/drop"
 )
 
-// A Kept is the end of a packet, or of one copy of it, as the chip keeps it: of the last drops, and of packets of flows
-// that are watched. The fields that it shares with [Drop] are those; Data is the first bytes of the frame
-// and Len its length, without a header that the chip put around it, or with one that it took off.
+// A Kept is the end of a packet, or of one copy of it, as the chip keeps it: one of the last drops, or of a watched
+// packet. The fields shared with [Drop] have the same meaning. Data is the first bytes of the frame and Len its length,
+// without a header that the chip added, or with one that it removed.
 type Kept struct {
 	Drop
-	What What // MomentDropped, MomentSent or MomentPunted; Why means something if it is dropped or Punted
-	// Path are its looks into tables, as of [Engine.Trace], with the names that entries had then.
+	What What // MomentDropped, MomentSent or MomentPunted; Why is valid if it is dropped or Punted
+	// Path holds its lookups in tables, as in [Engine.Trace], with the names that entries had then.
 	Path []Finding
-	// Unkept says what of them is not known.
+	// Unkept is the set of parts of Path that are unknown.
 	Unkept Unkept
 }
 
-// Clone returns one of its own.
+// Clone returns a copy with memory of its own.
 func (k *Kept) Clone() Kept {
 	c := *k
 	c.Data, c.Path = bytes.Clone(k.Data), slices.Clone(k.Path)
 	return c
 }
 
-// Unkept are parts of a path that are not kept, as bits.
+// Unkept is a set of parts of a path that are not kept, as bits.
 type Unkept uint8
 
-// They are:
+// Parts of a path.
 const (
-	UnkeptProgram Unkept = 1 << iota // some tables of a program: the chip has seen too many names
-	UnkeptEgress                     // those of the egress pipe: it was dropped behind that
-	UnkeptMore                       // looks behind the first ones
-	UnkeptEntry                      // which entry its source address had
+	UnkeptProgram Unkept = 1 << iota // some tables of a program, because the chip has seen too many names
+	UnkeptEgress                     // tables of the egress pipe, because the frame was dropped behind it
+	UnkeptMore                       // lookups after the first ones
+	UnkeptEntry                      // the entry of its source address
 )
 
-// Sizes of what is kept.
+// Sizes of kept data.
 const (
 	keptHead  = 112 // bytes of a frame: tags and an IPv4 header with options, or IPv6 with extensions, and ports
-	keptNotes = 20  // looks; of ACL tables of one pipe at most mostLooks, of a program's pipe.NotedTables
-	keptPiece = 512 // how many at a time get memory
+	keptNotes = 20  // lookups; in ACL tables of one pipe at most mostLooks, in those of a program pipe.NotedTables
+	keptPiece = 512 // number of ends for which memory is allocated at a time
 )
 
-// A note is a [Finding], in as few bytes as may be. What a and b, x and y are depends on the table.
+// A note is a [Finding] in compact form. The meaning of a, b, x and y depends on the table.
 type note struct {
 	table noteTable
 	flags noteFlags
@@ -84,7 +84,7 @@ func (t noteTable) String() string {
 		describe.Learning.String(), describe.IPv4Route.String(), describe.IPv6Route.String(),
 		describe.NextHop.String(), describe.FDB.String(), TablePolicer, TableQueue, describe.EgressACL.String(),
 		TableEncap, TableDecap,
-		"ingress.", "egress.", // before the table's own name
+		"ingress.", "egress.", // prefixes of the table's own name
 	}[t]
 }
 
@@ -104,7 +104,7 @@ func hitIf(hit bool, a actions) (f noteFlags) {
 	return flagHit | noteFlags(a&7)<<1
 }
 
-// A path is the notes of one end.
+// A path holds the notes of one end.
 type path struct {
 	n      uint8
 	unkept Unkept
@@ -121,7 +121,7 @@ func (p *path) add(n note) {
 	p.n++
 }
 
-// note writes down what a copy's packet has met in the ingress pipe.
+// note notes the packet's lookups in the ingress pipe.
 func (p *path) note(pk *packet, doors *doors, names *tableNames) {
 	p.n, p.unkept = 0, 0
 	switch {
@@ -132,13 +132,13 @@ func (p *path) note(pk *packet, doors *doors, names *tableNames) {
 	}
 }
 
-// noteUsual is note for a packet that has noted nothing, since nothing unusual was to be noted.
+// noteUsual does note for a packet without notes of its own, because all its lookups were usual.
 func (p *path) noteUsual(pk *packet, doors *doors) {
 	p.add(note{table: notePort, flags: flagHit, x: pk.vid})
 	p.noteKnown(pk, doors)
 }
 
-// noteKnown is for learning and the FDB of a packet from and to known addresses, whose headers are as they were.
+// noteKnown notes learning and the FDB for a packet between known addresses whose headers are unchanged.
 func (p *path) noteKnown(pk *packet, doors *doors) {
 	from, ok := doors.of(pk.from)
 	if !ok {
@@ -187,7 +187,7 @@ func (p *path) noteAddress(table noteTable, l *addressLook, hit bool) {
 	p.add(x)
 }
 
-// noteAdmission is what came before learning and forwarding.
+// noteAdmission notes the lookups before learning and forwarding.
 func (p *path) noteAdmission(pk *packet, ran *programLooks, names *tableNames) {
 	m := &pk.met
 	p.noteLooks(notePreIngress, m.looks[:pk.early], 0)
@@ -232,7 +232,7 @@ func (p *path) noteRouting(pk *packet) {
 	}
 }
 
-// noteProgram notes the looks into the tables of one part of a pipe; ran is nil if no program ran.
+// noteProgram notes the lookups in the tables of one part of a pipe. ran is nil if no program ran.
 func (p *path) noteProgram(as noteTable, ran *programLooks, names *tableNames, part uint8, out PortID) {
 	if ran == nil || ran.program == nil {
 		return
@@ -258,7 +258,7 @@ func (p *path) noteTraps(traps []trapLook) {
 	}
 }
 
-// noteLooks notes looks into ACL tables, at the port of a copy in the egress pipe.
+// noteLooks notes lookups in ACL tables. out is the port of a copy in the egress pipe.
 func (p *path) noteLooks(table noteTable, all []aclLook, out PortID) {
 	for _, l := range all {
 		x := note{table: table, a: uint64(l.table.id), x: uint16(out)}
@@ -269,8 +269,8 @@ func (p *path) noteLooks(table noteTable, all []aclLook, out PortID) {
 	}
 }
 
-// noteCopy adds what one copy has met: the policer of the CPU's, its queue, and the tables of the egress pipe, or nil:
-// none, or they are not known.
+// noteCopy adds the lookups of one copy: the CPU's policer, its queue, and the tables of the egress pipe. egress is nil
+// if there are none or they are unknown.
 func (p *path) noteCopy(cp *copyOf, d *Drop, egress *egressMet, names *tableNames) {
 	pk := cp.pk
 	if pk.noted&notedPolicer != 0 && d.Why == drop.Policer {
@@ -290,7 +290,7 @@ func (p *path) noteCopy(cp *copyOf, d *Drop, egress *egressMet, names *tableName
 	p.noteProgram(noteEgressProgram, &egress.ran, names, partLast, d.Port)
 }
 
-// finding is what a note says; names are those of a program's tables.
+// finding returns the note as a finding. names are those of a program's tables.
 func (n *note) finding(hop *[16]byte, names []string) Finding {
 	f := Finding{
 		Table: n.table.String(), Hit: n.flags&flagHit != 0, Drop: n.flags&flagDrop != 0, Copy: n.flags&flagCopy != 0,
@@ -340,7 +340,7 @@ func ipOf(b [16]byte, v4 bool) netip.Addr {
 	return netip.AddrFrom16(b)
 }
 
-// note is that finding in few bytes.
+// note returns the finding of the header in compact form.
 func (o *outer) note(done bool) note {
 	x := note{table: noteEncap, flags: hitIf(done, 0), y: o.id, a: o.dst[0], b: o.dst[1]}
 	if o.ends {

@@ -6,7 +6,7 @@ import (
 	"tamtam/saisim/drop"
 )
 
-// macs are the MACs of the ports.
+// macs holds the MACs of the ports.
 type macs struct {
 	*core
 	watch     *watch
@@ -16,7 +16,7 @@ type macs struct {
 	queues    *queues
 	wires     *wires
 	ingress   *ingressPipe
-	entered   Cycle // first cycle at which the ingress pipe is free; not reset
+	entered   Cycle // first cycle at which the ingress pipe is free; never reset
 }
 
 // receive puts a frame on the wire of the ingress MAC.
@@ -45,9 +45,9 @@ func (c *macs) receive(p *port, at Cycle, f *Frame, n int) {
 	c.arriving.push(&pk.own)
 }
 
-// late returns by how much a timestamp point is later than it would be had this frame, which came at a cycle, and
-// those before it been given in time: one that is late keeps the wire from those behind it. One that is late
-// itself, and came before the frame that was given before it, had the wire for itself.
+// late returns the number of cycles by which a timestamp point is later than if this frame and those before it had been
+// given in time. A late frame keeps the wire from those behind it. A frame that is late itself, and arrived before the
+// previously given frame, counts as having had the wire for itself.
 func (p *port) late(sfd instant, came Cycle, itself bool) Cycle {
 	if !p.behind {
 		p.own, p.behind = p.rxFree, true
@@ -65,7 +65,7 @@ func (p *port) late(sfd instant, came Cycle, itself bool) Cycle {
 	return sfd.ceil() - own.ceil()
 }
 
-// received takes a frame that is now whole from the ingress MAC. False: it goes no further.
+// received accepts a complete frame from the ingress MAC. It returns false if the frame goes no further.
 func (c *macs) received(p *port, pk *packet) bool {
 	if !p.up || !wholeHeader(pk.data) {
 		c.refuse(p, pk)
@@ -83,7 +83,7 @@ func (c *macs) received(p *port, pk *packet) bool {
 	return true
 }
 
-// refuse drops a frame that has come to a port that is down, or without a whole header.
+// refuse drops a frame that arrived at a port that is down, or without a complete header.
 func (c *macs) refuse(p *port, pk *packet) {
 	p.totals.ReceivedBytes += uint64(pk.length + fcsLen)
 	why := drop.Runt
@@ -93,15 +93,15 @@ func (c *macs) refuse(p *port, pk *packet) {
 	c.fates.drop(p, pk, why)
 }
 
-// enters returns when a frame that is now whole enters the ingress pipe, which takes one in a cycle.
+// enters returns the cycle at which a now complete frame enters the ingress pipe. The pipe accepts one frame per cycle.
 func (c *macs) enters(now Cycle) Cycle {
 	at := max(c.entered, now)
 	c.entered = at + 1
 	return at
 }
 
-// wholeHeader reports whether the frame has its Ethernet header, the tag by which
-// it is bridged included: without, nobody knows its VLAN.
+// wholeHeader reports whether the frame has its Ethernet header, including the tag by which it is bridged. Without the
+// tag its VLAN is unknown.
 func wholeHeader(data []byte) bool {
 	return len(data) >= ethernetHeader+4 ||
 		len(data) >= ethernetHeader && binary.BigEndian.Uint16(data[12:]) != etherVLAN

@@ -2,7 +2,7 @@ package engine
 
 import "tamtam/saisim/config"
 
-// looked notes a look of a packet into an ACL table.
+// looked notes a lookup of a packet in an ACL table.
 func (pk *packet) looked(t *aclTable, e *aclEntry) {
 	if pk.looks == mostLooks {
 		pk.moreLooks = true
@@ -58,7 +58,7 @@ func (pk *packet) noteFDB(vid uint16, mac uint64, e *fdbEntry) {
 	}
 }
 
-// noteKnown is noteLearning and noteFDB for a packet that takes a shortcut.
+// noteKnown does noteLearning and noteFDB for a packet that takes a shortcut.
 func (pk *packet) noteKnown(from, to *bridgePort) {
 	m := &pk.met
 	m.learned = addressLook{vid: pk.vid, mac: pk.h.smac, to: from}

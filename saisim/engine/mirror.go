@@ -8,7 +8,7 @@ import (
 	"tamtam/tam/record"
 )
 
-// mirrors make copies for mirror sessions.
+// mirrors makes copies for mirror sessions.
 type mirrors struct {
 	*core
 	watch     *watch
@@ -21,7 +21,7 @@ type mirrors struct {
 	reporter  *reporter
 }
 
-// applyMirror compiles a session.
+// applyMirror compiles a mirror session.
 func (c *mirrors) applyMirror(r config.Mirror, gone bool) {
 	c.stale = true
 	if gone {
@@ -39,8 +39,8 @@ func (c *mirrors) applyMirror(r config.Mirror, gone bool) {
 	c.recording.bindRecords()
 }
 
-// mirror queues a copy for each session in a set, in the order of their
-// indexes. Sessions that are gone meanwhile take none.
+// mirror queues a copy for each session in a set, in the order of their indexes. Sessions removed in the meantime get
+// none.
 func (c *mirrors) mirror(set uint64, cp *copyOf) {
 	pk := cp.pk
 	for ; set != 0; set &= set - 1 {
@@ -81,7 +81,7 @@ func (c *mirrors) queueMirror(m *mirrorSession, pk *packet, n *copyOf) {
 	c.queues.enqueue(to, n)
 }
 
-// mirrorLeaving makes the mirror copies of the copy that is now through.
+// mirrorLeaving makes the mirror copies of the next copy that is through the egress pipe.
 func (c *mirrors) mirrorLeaving() {
 	m := *c.leaving.First()
 	c.leaving.Pop()

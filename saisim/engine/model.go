@@ -17,33 +17,33 @@ const (
 	stageEgress  = int(config.Egress)
 )
 
-// A port is a front-panel port: two MACs, an egress queue and what SAI sets.
+// A port is a front-panel port: two MACs, an egress queue and the settings of SAI.
 type port struct {
-	// What every packet looks at is together.
+	// These come first, because every packet needs them.
 	id     PortID
-	number uint16 // N of EthernetN; NoPort
+	number uint16 // N of EthernetN, or NoPort
 	mtu    uint32
-	// stampMTU is that of a frame with one more record: at most mtu.
+	// stampMTU is the MTU of a frame with one more record. It is at most mtu.
 	stampMTU uint32
-	up       bool // frames pass: SAI's admin state and the link say so
-	// paced says that the scheduler will come back by itself: a classDequeue event
-	// is pending, or the port waits for the egress pipe.
+	up       bool // true if SAI's admin state and the link are up, so that frames pass
+	// paced is true if the scheduler will run again by itself: a classDequeue event is pending, or the port waits for
+	// the egress pipe.
 	paced   bool
 	rate    lineRate
 	rxFree  instant   // earliest timestamp point of the next frame
-	came    Cycle     // the last frame, but for those that others overtook
-	own     instant   // if behind: what rxFree would be had no frame been late
+	came    Cycle     // arrival of the last frame, except frames that others overtook
+	own     instant   // if behind: the value of rxFree if no frame had been late
 	behind  bool      // own is before rxFree
 	in      admission // derived
 	class   qosClass
 	queues  *tm.Port[*copyOf]
 	txFree  instant      // earliest preamble of the next frame
-	off     shortcuts    // that are closed to what comes in or leaves here; derived
-	sampled [2]*sampling // by stage: what chooses; nil: nothing does; derived
+	off     shortcuts    // shortcuts that are closed to packets that arrive or leave here; derived
+	sampled [2]*sampling // by stage: the sampler; nil means none; derived
 	mirror  [2]uint64    // sessions, by stage; derived from mirrors
-	tables  [2][]lookup  // by stage: ACL tables to look in
+	tables  [2][]lookup  // by stage: ACL tables for lookups
 	stats   portStats
-	totals  PortCounters // what stats do not say; see counters
+	totals  PortCounters // totals that stats does not have; see counters
 
 	name                     config.ID
 	mbps                     uint32
@@ -51,18 +51,18 @@ type port struct {
 	priority                 uint8
 	dropTagged, dropUntagged bool
 	acl                      [2]config.ID
-	mirrors                  [2][]config.ID // sessions, by stage
+	mirrors                  [2][]config.ID // mirror sessions, by stage
 	sampling                 [2]sampling    // by stage
 	bridgePort               *bridgePort
-	rif                      *rif   // that it is
+	rif                      *rif   // the port's router interface
 	lag                      *lag   // the LAG it is a member of
-	fill                     []fill // of each queue, by whom; nil: nobody wants to know
+	fill                     []fill // fill of each queue, by sender; nil means that it is not tracked
 	tams                     []config.ID
-	events                   eventSet       // that report drops of what comes in here; derived
-	trails                   tm.Ring[Trail] // of what is leaving and watched, in its order
+	events                   eventSet       // events that report drops of packets arriving here; derived
+	trails                   tm.Ring[Trail] // trails of watched copies that are leaving, in the same order
 }
 
-// counters are the totals of the port. Of frames that are whole nothing is counted twice.
+// counters returns the totals of the port. Each complete frame is counted once.
 func (p *port) counters() PortCounters {
 	t, in := p.totals, p.stats.in.Packets()
 	t.Received = in + t.Dropped[drop.PortDown] + t.Dropped[drop.Runt]
@@ -72,24 +72,24 @@ func (p *port) counters() PortCounters {
 	return t
 }
 
-// An admission is what the first stage of the ingress pipe knows of a port: of
-// its LAG, if it is in one.
+// An admission is the state of a port for the first stage of the ingress pipe. It is that of its LAG, if the port is a
+// member.
 type admission struct {
 	lag                      *lag
 	source                   *bridgePort
-	router                   *rif  // it is a router interface
-	untagged                 *vlan // that of an untagged frame, which it may send; nil: look closely
+	router                   *rif  // set if it is a router interface
+	untagged                 *vlan // VLAN of an untagged frame that the port may send; nil requires a closer look
 	pvid                     uint16
 	priority                 uint8
 	dropTagged, dropUntagged bool
-	closed                   bool // the LAG does not take frames from it
+	closed                   bool // true if the LAG does not accept frames from the port
 }
 
 // A lag is a link aggregation group.
 type lag struct {
 	name                     config.ID
 	members                  []lagMember // in the order of their ports
-	active                   []*port     // that send; derived
+	active                   []*port     // ports that send; derived
 	bridgePort               *bridgePort
 	rif                      *rif
 	pvid                     uint16
@@ -103,7 +103,7 @@ type lagMember struct {
 	ingressDisabled, egressDisabled bool
 }
 
-// first is the lowest port of the LAG, above all ports if it has none.
+// first returns the lowest port of the LAG. It is above all ports if the LAG has none.
 func (l *lag) first() PortID {
 	if len(l.members) == 0 {
 		return CPUPort
@@ -135,18 +135,18 @@ type vlanMember struct {
 // A bridgePort is a port or LAG as the 802.1Q bridge sees it.
 type bridgePort struct {
 	name     config.ID
-	number   uint32 // among all that there have been, from 1
-	port     *port  // one of the two; both nil once it is removed
+	number   uint32 // number among all bridge ports ever made, from 1
+	port     *port  // either port or lag is set; both are nil after removal
 	lag      *lag
 	admin    bool
 	learning config.Learning
 	vlans    [64]memberships // of 64 VLANs each; derived from the VLAN members
 }
 
-// memberships are those of a bridge port in 64 VLANs, one bit each.
+// memberships holds those of a bridge port in 64 VLANs, one bit each.
 type memberships struct{ members, untagged, priorityTagged uint64 }
 
-// set says whether and how the bridge port is in a VLAN.
+// set sets whether and how the bridge port is in a VLAN.
 func (b *memberships) set(vid uint16, member bool, t config.Tagging) {
 	bit := uint64(1) << (vid % 64)
 	b.members, b.untagged, b.priorityTagged = b.members&^bit, b.untagged&^bit, b.priorityTagged&^bit
@@ -162,7 +162,7 @@ func (b *memberships) set(vid uint16, member bool, t config.Tagging) {
 	}
 }
 
-// order sorts bridge ports by what they are.
+// order returns a sort key of the bridge port: ports come before LAGs.
 func (bp *bridgePort) order() int {
 	if bp.lag != nil {
 		return profile.MaxLanes + int(bp.lag.first())
@@ -176,22 +176,21 @@ func (bp *bridgePort) order() int {
 // member reports whether the bridge port is in the VLAN.
 func (bp *bridgePort) member(vid uint16) bool { return bp.vlans[vid/64&63].members>>(vid%64)&1 != 0 }
 
-// A rif is a router interface. It is on a port, a LAG or a VLAN; a loopback is
-// on none of them.
+// A rif is a router interface. It is on a port, a LAG or a VLAN. A loopback is on none of them.
 type rif struct {
 	port     *port
 	lag      *lag
 	vlan     *vlan
 	mac      uint64
-	mtu      uint32 // of the IP packet
+	mtu      uint32 // maximum length of the IP packet
 	up4, up6 bool
-	loopback bool    // what came in here may leave here
-	missed   actions // with packets to who is no neighbour here
+	loopback bool    // true if packets that arrived here may leave here
+	missed   actions // actions for packets to an address without a neighbour
 	counts   rifCounts
 }
 
-// rifCounts are the counters of a router interface, in the order of SAI's statistics: bytes
-// are frames with FCS, as they came in.
+// rifCounts holds the counters of a router interface, in the order of SAI's statistics. Bytes are those of frames as
+// received, with FCS.
 type rifCounts [NumInterfaceCounts]uint64
 
 const (
@@ -199,7 +198,7 @@ const (
 	rifOut
 	rifInError
 	rifOutError
-	// NumInterfaceCounts is how many there are.
+	// NumInterfaceCounts is the number of counters.
 	NumInterfaceCounts
 )
 
@@ -208,7 +207,7 @@ func (r *rif) count(what, bytes int) {
 	r.counts[what+1]++
 }
 
-// order sorts router interfaces by what they are on.
+// order returns a sort key of the router interface, by the kind of object that it is on.
 func (r *rif) order() int {
 	switch {
 	case r.port != nil:
@@ -223,13 +222,12 @@ func (r *rif) order() int {
 
 func (r *rif) up(v4 bool) bool { return v4 && r.up4 || !v4 && r.up6 }
 
-// An adjacency is somebody behind a router interface, by address: a neighbour
-// and the next hops that lead to it share one. It outlives the neighbour while
-// there are next hops.
+// An adjacency is an address behind a router interface. A neighbour and the next hops that lead to it share one. It
+// exists until the neighbour and all next hops are gone.
 type adjacency struct {
 	rif   *rif
 	ip    netip.Addr
-	known bool // it is a neighbour, with a MAC address
+	known bool // true if there is a neighbour, with a MAC address
 	mac   uint64
 	act   actions
 	hops  int
@@ -240,23 +238,23 @@ type adjacencyKey struct {
 	ip  netip.Addr
 }
 
-// A nextHop leads to somebody behind a router interface.
+// A nextHop leads to an address behind a router interface.
 type nextHop struct{ adj *adjacency }
 
 // A hopGroup spreads flows over next hops (ECMP), by weight.
 type hopGroup struct {
 	members []hopMember
-	total   uint64 // of the weights
+	total   uint64 // sum of the weights
 }
 
 type hopMember struct {
 	adj    *adjacency
 	weight uint32
-	upTo   uint64 // sum of the weights so far, its own included
+	upTo   uint64 // sum of the weights up to this one
 }
 
-// choose returns the next hop of a flow, nil if the group is empty: the first
-// member with hash mod (sum of all weights) < the sum of weights up to its own.
+// choose returns the next hop of a flow, nil if the group is empty. It is the first member with hash mod (sum of all
+// weights) < the sum of weights up to its own.
 func (g *hopGroup) choose(hash uint32) *adjacency {
 	if g.total == 0 {
 		return nil
@@ -273,12 +271,11 @@ func (g *hopGroup) choose(hash uint32) *adjacency {
 	return g.members[lo].adj
 }
 
-// A dest is what a prefix leads to: where its route says, or, without one,
-// to the neighbour with this address.
+// A dest is the destination of a prefix: that of its route or, without a route, the neighbour with this address.
 type dest struct {
 	prefix netip.Prefix
-	route  *config.Route // nil: none
-	hosts  []*adjacency  // neighbours with a host route, the first one counts
+	route  *config.Route // nil if there is none
+	hosts  []*adjacency  // neighbours with a host route; the first one counts
 
 	// derived
 	kind  destKind
@@ -291,19 +288,19 @@ type dest struct {
 type destKind uint8
 
 const (
-	destNone   destKind = iota // no next hop: dropped
+	destNone   destKind = iota // no next hop: the packet is dropped
 	destHop                    // a next hop or a neighbour
 	destGroup                  // ECMP
-	destSubnet                 // directly connected, nobody there is known by this address
+	destSubnet                 // directly connected, without a neighbour for this address
 	destCPU                    // the switch itself
 )
 
 // A lookup is one table that a packet is looked up in.
 type lookup struct {
 	table    *aclTable
-	priority uint32 // of the member in its group
-	// group numbers sequential groups: once a table of one has hit, the rest of
-	// it is left out. 0: none.
+	priority uint32 // priority of the member in its group
+	// group is the number of a sequential group. After a hit in one of its tables, its other tables are skipped. Zero
+	// means no sequential group.
 	group uint16
 }
 
@@ -320,18 +317,18 @@ type mirrorSession struct {
 // records reports whether the session is for record copies.
 func (m *mirrorSession) records() bool { return strings.HasPrefix(m.label, record.LabelPrefix) }
 
-// A tamInt says what a tail-stamping session writes.
+// A tamInt holds the switch id that a tail-stamping session writes.
 type tamInt struct{ switchID uint32 }
 
-// watched returns the trail of the first watched copy that is leaving, and forgets it.
+// watched removes and returns the trail of the first watched copy that is leaving.
 func (p *port) watched() Trail {
 	trail := *p.trails.First()
 	p.trails.Pop()
 	return trail
 }
 
-// doors are the names of bridge ports by their numbers, the last ones. A packet that keeps a number is long gone when
-// so many bridge ports have been made.
+// doors holds the names of the last bridge ports by their numbers. A packet that holds a number leaves long before so
+// many more bridge ports are made.
 type doors struct {
 	n     uint32
 	names [numDoors]door
@@ -344,7 +341,7 @@ type door struct {
 	name   config.ID
 }
 
-// of returns the name of a bridge port, false if it is not known any more.
+// of returns the name of a bridge port, and false if it is no longer known.
 func (d *doors) of(number uint32) (config.ID, bool) {
 	x := &d.names[number%numDoors]
 	return x.name, x.number == number && number != 0

@@ -7,20 +7,18 @@ import (
 	"tamtam/saisim/drop"
 )
 
-// What happened to a frame, or to one copy of it, in a [Moment].
+// What is the kind of event in a [Moment].
 type What uint8
 
-// The history of a frame begins with MomentReceived or MomentInjected. The frame
-// itself is copy 0; it ends in MomentDropped, or in MomentReplicated, which says
-// that every copy for which the ingress pipe had a place has begun. A frame of
-// which mirror sessions have copies may be dropped all the same, after those; an
-// egress mirror copy begins when the copy that it is of has left its pipe, a record
-// copy so much later too, when the frame and all other copies may have ended. Copies
-// are numbered from 1 in the order in which they are made; each ends in one
-// MomentSent, MomentPunted or MomentDropped.
+// The history of a frame begins with MomentReceived or MomentInjected. The frame itself is copy 0. It ends in
+// MomentDropped or in MomentReplicated. The latter means that every copy for which the ingress pipe had a place has
+// begun. A frame may be dropped although mirror sessions have copies of it; the drop then comes after those. An egress
+// mirror copy begins when its original has left the egress pipe. A record copy also begins that much later, when the
+// frame and all other copies may have ended. Copies are numbered from 1 in the order in which they are made. Each ends
+// in one MomentSent, MomentPunted or MomentDropped.
 const (
-	// MomentReceived: the timestamp point of the ingress MAC. It is reported when the
-	// frame is given to [Engine.Receive], so At may be ahead of what follows.
+	// MomentReceived is the timestamp point of the ingress MAC. It is reported when the frame is given to
+	// [Engine.Receive], so At may be later than that of the following moments.
 	MomentReceived   What = iota
 	MomentInjected        // given to [Engine.Inject]
 	MomentEntered         // enters the ingress pipe
@@ -37,7 +35,7 @@ var whatNames = [...]string{
 	"received", "injected", "entered", "replicated", "mirrored", "queued", "dequeued", "sent", "punted", "dropped",
 }
 
-// String returns the word that traces use.
+// String returns the word used in traces.
 func (w What) String() string {
 	if int(w) < len(whatNames) {
 		return whatNames[w]
@@ -48,41 +46,42 @@ func (w What) String() string {
 // A Moment is one step in the history of a frame.
 type Moment struct {
 	What What
-	// At is the cycle at which the chip sees it. What happens on a wire need not
-	// be at a cycle: the exact time is At - Early/Byte.Den cycles.
+	// At is the cycle at which the chip sees the event. An event on a wire need not be at a cycle: its exact time is At
+	// - Early/Byte.Den cycles.
 	At    Cycle
 	Early uint64
 
-	Late   Cycle  // by how much the frame's ingress timestamp is later than it came: see [Frame]
-	ID     uint64 // the sender's name of the frame
-	Number uint64 // the chip's own: 1 for the first frame received or injected, and so on
-	Copy   uint32 // 0: the frame itself
-	Copies uint32 // with MomentReplicated: how many
+	Late   Cycle  // number of cycles by which the frame's ingress timestamp is later than its arrival: see [Frame]
+	ID     uint64 // the sender's name for the frame
+	Number uint64 // the chip's own number: 1 for the first frame received or injected, and so on
+	Copy   uint32 // number of the copy; zero for the frame itself
+	Copies uint32 // for MomentReplicated: number of copies
 
-	In   PortID // where the frame came from; CPUPort: injected
-	Port PortID // where it is, or was to go; CPUPort: the CPU
-	// Queue of Port, for MomentQueued and MomentDequeued.
+	In   PortID // port where the frame arrived; CPUPort if it was injected
+	Port PortID // port where it is, or was to go; CPUPort for the CPU
+	// Queue is the queue of Port, for MomentQueued and MomentDequeued.
 	Queue uint8
 	Why   drop.Reason
-	// Trap, for MomentPunted and MomentDropped: of which the CPU has the copy, or which took the frame out of forwarding.
+	// Trap is set for MomentPunted and MomentDropped: the trap of the CPU's copy, or the one that removed the frame
+	// from forwarding.
 	Trap config.Trap
-	// Byte is the exact time of a byte on the wire of Port, for MomentReceived and
-	// MomentSent: the frame's last byte is over (length with FCS) of it later.
+	// Byte is the exact duration of a byte on the wire of Port, for MomentReceived and MomentSent. The frame's last
+	// byte ends (length with FCS) of it later.
 	Byte ByteTime
-	// Data is the frame as it is here, valid during the call only; Len is its
-	// length before a capture cut it. The FCS is in neither.
+	// Data is the frame in its form here, valid only during the call. Len is its length before a capture cut it.
+	// Neither includes the FCS.
 	Data []byte
 	Len  int
-	// Trail, for MomentSent, MomentPunted and MomentDropped: the tables that it ran. It
-	// is not known of mirror copies, of frames that have not entered the ingress pipe, and of
-	// those that did before there was an observer.
+	// Trail holds the tables that it ran, for MomentSent, MomentPunted and MomentDropped. It is unknown for mirror
+	// copies, for frames that have not entered the ingress pipe, and for those that entered before there was an
+	// observer.
 	Trail Trail
 }
 
-// Because says why a frame goes no further: the reason, with the trap that it was for, if it was one.
+// Because returns the reason why a frame goes no further, with the trap if there was one.
 func (m *Moment) Because() string { return m.Why.String() + m.ByTrap() }
 
-// ByTrap is the trap in parentheses behind a space, "" if there is none.
+// ByTrap returns the trap in parentheses after a space, or "" if there is none.
 func (m *Moment) ByTrap() string {
 	if m.Trap == config.TrapNone {
 		return ""
@@ -90,19 +89,19 @@ func (m *Moment) ByTrap() string {
 	return " (" + m.Trap.String() + ")"
 }
 
-// A Ledger keeps account of frames by their ids. It hears only what neither comes from [Engine.Receive] nor goes to the
-// function of [Engine.SetOutput], so it costs next to nothing, where an observer has the history of every
-// frame told. Its functions must not call the chip.
+// A Ledger keeps account of frames by their ids. It is only called for frames that neither come from [Engine.Receive]
+// nor go to the function of [Engine.SetOutput]. So it costs very little, while an observer gets the history of every
+// frame. Its functions must not call the chip.
 type Ledger interface {
-	// Injected: a frame has been given to Inject.
+	// Injected is called when a frame has been given to Inject.
 	Injected(id uint64)
-	// Copied: there are n of the frame more than before.
+	// Copied is called when n more copies of the frame exist.
 	Copied(id uint64, n int)
-	// Dropped: one of them goes no further.
+	// Dropped is called when one of them goes no further.
 	Dropped(id uint64, why drop.Reason)
 }
 
-// A ByteTime is the time of one byte on a wire: Num/Den cycles.
+// A ByteTime is the duration of one byte on a wire: Num/Den cycles.
 type ByteTime struct{ Num, Den uint64 }
 
 // Exact returns the exact time in cycles: "1234" or "1234+3/5".
@@ -113,10 +112,10 @@ func (m *Moment) Exact() string {
 	return fmt.Sprintf("%d+%d/%d", m.At-1, m.Byte.Den-m.Early, m.Byte.Den)
 }
 
-// A Trail says which tables a packet or a copy of it ran and which hit, up to where it
-// is: bit i is the i-th table of the graph.
+// A Trail holds the tables that a packet or a copy of it has run and that hit, up to its place. Bit i is the i-th table
+// of the graph.
 type Trail struct {
-	Graph uint64 // version; 0: nothing is known
+	Graph uint64 // version of the graph; zero if the trail is unknown
 	Ran   [4]uint64
 	Hit   [4]uint64
 }

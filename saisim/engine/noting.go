@@ -7,7 +7,7 @@ import (
 	"tamtam/tam/dropreport"
 )
 
-// note keeps a drop in mind that an event selects.
+// note notes a drop for reporting, if an event selects it.
 func (c *core) note(d *Drop, p *port, cp *copyOf) {
 	pk := cp.pk
 	set := c.selected(pk)
@@ -15,7 +15,7 @@ func (c *core) note(d *Drop, p *port, cp *copyOf) {
 		return
 	}
 	if d.Punted && d.Why != drop.TTL && d.Why != drop.NoNeighbor && d.Why != drop.L3MTU {
-		return // it was for the CPU
+		return // the packet was for the CPU
 	}
 	x := notedDrop{at: c.now, pk: pk, events: set, why: d.Why, stage: stageOf(d), flags: flagsOf(d)}
 	if x.stage == dropreport.StageMMU {
@@ -33,7 +33,7 @@ func (c *core) note(d *Drop, p *port, cp *copyOf) {
 	c.noted++
 }
 
-// whenOf is the part of the cycle's work in which a drop of now happens.
+// whenOf returns the part of the cycle's work in which a drop happens now.
 func (n *toReport) whenOf(why drop.Reason) when {
 	if why == drop.PortDown || why == drop.Runt || why == drop.Oversize {
 		return whenReceived
@@ -41,7 +41,7 @@ func (n *toReport) whenOf(why drop.Reason) when {
 	return n.during
 }
 
-// stageOf is where a packet was dropped.
+// stageOf returns the stage where a packet was dropped.
 func stageOf(d *Drop) dropreport.Stage {
 	switch {
 	case d.Punted || !d.Why.AtEgress():
@@ -66,7 +66,7 @@ func flagsOf(d *Drop) (flags uint8) {
 	return flags
 }
 
-// selected are the events that report a packet's drops.
+// selected returns the events that report a packet's drops.
 func (c *core) selected(pk *packet) eventSet {
 	set := c.always
 	if p := c.port(pk.in); p != nil {
@@ -80,7 +80,7 @@ func (c *core) selected(pk *packet) eventSet {
 	return set
 }
 
-// interfaceOf is the interface of a port with a number, 0 if it has none.
+// interfaceOf returns the interface of a port with a number, 0 if it has none.
 func interfaceOf(number uint16) uint32 {
 	if number == tailstamp.NoPort {
 		return 0
@@ -88,7 +88,7 @@ func interfaceOf(number uint16) uint32 {
 	return uint32(number) + 1
 }
 
-// ifIndex is the number of a port's interface, 0 if it has none.
+// ifIndex returns the number of a port's interface, 0 if it has none.
 func (p *port) ifIndex() uint32 {
 	return interfaceOf(p.number)
 }
@@ -100,7 +100,7 @@ func (c *core) interfaceAt(id PortID) uint32 {
 	return 0
 }
 
-// fills notes that a copy has come to its queue.
+// fills counts a copy that entered its queue.
 func (p *port) fills(cp *copyOf) {
 	if p.fill != nil {
 		p.fill[cp.queue].add(cp, int64(cp.buffered()))
@@ -109,7 +109,7 @@ func (p *port) fills(cp *copyOf) {
 
 func (f fill) add(cp *copyOf, n int64) { f[min(int(cp.pk.in), len(f)-1)] += uint64(n) }
 
-// fillersOf says who has most bytes in a queue: of those with as many, the lower interface.
+// fillersOf returns the interfaces with most bytes in a queue. Among equals, the lower interface comes first.
 func (c *core) fillersOf(top *[dropreport.Fillers]filler, f fill) {
 	others := uint64(0)
 	for lane, n := range f {
@@ -131,7 +131,7 @@ func (c *core) fillersOf(top *[dropreport.Fillers]filler, f fill) {
 	}
 }
 
-// place puts a filler in its place among the first.
+// place inserts a filler into the sorted list.
 func place(top *[dropreport.Fillers]filler, x filler) {
 	for i := range top {
 		if t := top[i]; x.bytes > t.bytes || x.bytes == t.bytes && x.port < t.port {
@@ -140,7 +140,7 @@ func place(top *[dropreport.Fillers]filler, x filler) {
 	}
 }
 
-// firstNoted returns the list whose first drop is the first of all, nil if there is none.
+// firstNoted returns the list with the earliest drop, nil if there is no drop.
 func (n *toReport) firstNoted() (first *tm.Ring[notedDrop]) {
 	for i := range n.lists {
 		l := &n.lists[i]

@@ -1,34 +1,35 @@
 // # AltMark options that the chip puts around packets
 //
-// A router does not insert an option into packets of others (RFC 8200, section 4), so that an initiator puts a header
-// of IPv6 of its own around them, RFC 9343 section 5 and RFC 2473, and a terminator takes it off. An index may have
-// such a header ([config.AltMarkOuter]). All of it is done in the ingress ACL stage, so that what comes behind, routes
-// and the MTU of interfaces, counters and copies, sees the packet as it is then: with the header or without it.
+// A router does not insert an option into packets of others (RFC 8200, section 4). So an initiator puts an IPv6 header
+// of its own around them (RFC 9343, section 5, and RFC 2473), and a terminator removes it. An index may have such a
+// header ([config.AltMarkOuter]). All of it happens in the ingress ACL stage. Everything behind sees the packet in its
+// new form, with or without the header: routes and the MTU of interfaces, counters and copies.
 //
-// A profile with Encap is for packets that the chip would route: no program runs, no trap takes it at admission, it is
-// to the router's MAC address, its IP header is fit to be routed, its TTL more than 1, it is not for one link only, it
-// is at most 65527 bytes long, and the longest prefix of its destination leads neither to the CPU nor nowhere. Its
-// marks are 0 as it comes. Of such a packet of an index with a header that does not end here:
+// A profile with Encap is for packets that the chip would route. No program runs, and no trap removes the packet at
+// admission. The packet is to the router's MAC address, its IP header is fit to be routed, its TTL is more than 1, and
+// its addresses are not link-local. It is at most 65527 bytes long, and the longest prefix of its destination leads
+// neither to the CPU nor nowhere. Its marks are 0 as received. If such a packet's index has a header that does not end
+// here:
 //
-//  1. TTL or hop limit are one less, as at each router.
-//  2. In front of the IP header come 48 bytes: of IPv6 the traffic class (the packet's own), flow label 0, the length,
-//     next header 60 (or 0, hop-by-hop), the hop limit, which is what leaves: the one that routing takes away is
-//     added, and the addresses; of the options header the next header, 4 or 41, length 0, and one AltMark option with
-//     the FlowMonID, L and D being 0. What stood behind the datagram in the frame stays there.
-//  3. It is parsed anew, and is then marked as step 3 and 4 of alternate marking have it; the digest is that of the
-//     packet with the header. It is routed by that. One that is too long for the router interface, or the port, by
-//     which it is to leave is dropped as others are, and counted.
+//  1. TTL or hop limit are decremented, as at each router.
+//  2. In front of the IP header come 48 bytes. In the IPv6 header, these are the traffic class (the packet's own), flow
+//     label 0, the length, next header 60 (or 0, hop-by-hop), the hop limit and the addresses. The hop limit is the one
+//     that leaves plus the one that routing subtracts. In the options header, these are the next header, 4 or 41,
+//     length 0, and one AltMark option with the FlowMonID, L and D being 0. The frame's bytes behind the datagram stay.
+//  3. The packet is parsed again, and is then marked as in steps 3 and 4 of alternate marking. The digest is that of
+//     the packet with the header. The packet is routed by that header. One that is too long for the router interface or
+//     the port by which it is to leave is dropped as others are, and counted.
 //
-// Of an index whose header ends here a terminator takes it off when it has read the marks: if no program runs, no trap
-// takes the packet, it is to the router's MAC address and has just these addresses, the next header is 0 or 60, of the
-// options there, which have the option that was read, the next header is 4 or 41, the packet behind it has a whole
-// header, and ends where the outer one does. What is congestion experienced outside is so inside, and ECT(1) makes
-// ECT(0) ECT(1) (RFC 6040, section 4.2); where the inner one has no ECT and the outer one says CE it is not taken off.
-// Marks are not written then.
+// If the index's header ends here, a terminator removes it after reading the marks, under these conditions. No program
+// runs, and no trap removes the packet. The packet is to the router's MAC address and has exactly these addresses. Its
+// next header is 0 or 60, with options that include the one that was read. The next header there is 4 or 41, and the
+// packet behind it has a complete header and ends where the outer one does. Congestion experienced outside becomes so
+// inside, and ECT(1) turns ECT(0) into ECT(1) (RFC 6040, section 4.2). If the inner header has no ECT and the outer one
+// has CE, the header is not removed. Marks are not written then.
 //
-// A packet for the CPU by its route that has, as it is then, an address where a header ends is dropped (decap) if the
-// parser has come to protocol 4 or 41, or not beyond a header of options. It counts as damaged where a terminator has
-// not taken off its header.
+// A packet whose route leads to the CPU may then still have an address where a header ends. It is dropped (decap) if
+// the parser has come to protocol 4 or 41, or not beyond a header of options. It counts as damaged if a terminator has
+// not removed its header.
 package engine
 
 import (
@@ -39,7 +40,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// newOuter makes one of its row.
+// newOuter compiles a row to a header.
 func newOuter(r *config.AltMarkOuter) *outer {
 	o := &outer{ends: r.Ends, src: wordsOf(r.Src), dst: wordsOf(r.Dst), id: r.FlowMonID}
 	h := o.header[:]
@@ -60,16 +61,16 @@ func wordsOf(a netip.Addr) [2]uint64 {
 	return [2]uint64{binary.BigEndian.Uint64(b[:]), binary.BigEndian.Uint64(b[8:])}
 }
 
-// outers are the headers of indexes.
+// outers holds the headers of indexes.
 type outers struct {
 	*core
 	router   *router
 	programs *programs
-	of       []*outer // by index; nil: none
-	ends     int      // how many end here
+	of       []*outer // by index; nil if the index has none
+	ends     int      // number of headers that end here
 }
 
-// apply gives an index its header.
+// apply sets or removes the header of an index.
 func (m *outers) apply(r config.AltMarkOuter, gone bool) {
 	if more := int(r.Index) + 1 - len(m.of); more > 0 {
 		m.of = append(m.of, make([]*outer, more)...)
@@ -90,7 +91,7 @@ func (m *outers) apply(r config.AltMarkOuter, gone bool) {
 	}
 }
 
-// outerOf is the header of an index, nil if it has none.
+// outerOf returns the header of an index, nil if it has none.
 func (m *outers) outerOf(index int) *outer {
 	if index < len(m.of) {
 		return m.of[index]
@@ -98,7 +99,7 @@ func (m *outers) outerOf(index int) *outer {
 	return nil
 }
 
-// wrapped puts the header of an index around a packet. False: it has none to put.
+// wrapped puts the header of an index around a packet. It returns false if there is none to put.
 func (m *outers) wrapped(pk *packet, index int, counts *altmark.OuterCounts) bool {
 	o := m.outerOf(index)
 	if o == nil || o.ends {
@@ -108,7 +109,8 @@ func (m *outers) wrapped(pk *packet, index int, counts *altmark.OuterCounts) boo
 	return true
 }
 
-// unwrapped takes the header of an index off a packet, where a terminator does. False: it is still there.
+// unwrapped removes the header of an index from a packet at a terminator. It returns false if the header is still
+// there.
 func (m *outers) unwrapped(role altmark.Role, pk *packet, index int, counts *altmark.OuterCounts) bool {
 	if m.ends == 0 || role != altmark.Terminator {
 		return false
@@ -117,13 +119,13 @@ func (m *outers) unwrapped(role altmark.Role, pk *packet, index int, counts *alt
 	return o != nil && o.ends && m.unwrap(pk, o, counts)
 }
 
-// atRouter reports whether a packet is the router's to handle, and nobody else has a say.
+// atRouter reports whether the router handles a packet, and nothing else affects it.
 func (m *outers) atRouter(pk *packet) bool {
 	return m.programs.program == nil && pk.act&actDrop == 0 && !pk.barred && pk.router != nil &&
 		(pk.h.dmac == pk.router.mac || pk.h.dmac == m.switchMAC && m.switchMAC != 0)
 }
 
-// mayWrap reports whether a packet can get a header.
+// mayWrap reports whether a header may be put around a packet.
 func (m *outers) mayWrap(pk *packet) bool {
 	h := &pk.h
 	if h.flags&flagIP == 0 || !m.atRouter(pk) || h.ttl <= 1 || h.ipLen > mostInner || !h.fitToRoute(pk) || h.onLink() {
@@ -167,7 +169,7 @@ func (m *outers) wrap(pk *packet, o *outer, counts *altmark.OuterCounts) {
 	counts.Encapsulated++
 }
 
-// keepReceived is called before a header is put around a packet, or taken off.
+// keepReceived saves the packet's first bytes. It must be called before a header is added or removed.
 func (pk *packet) keepReceived() {
 	if pk.noted&notedOuterDone == 0 {
 		pk.met.outerGrew = 0
@@ -175,18 +177,18 @@ func (pk *packet) keepReceived() {
 	}
 }
 
-// roomFor returns b with n bytes, somewhere else if it has no room for them.
+// roomFor returns b with length n. It allocates a new array if the capacity is too small.
 func roomFor(b []byte, n int) []byte {
 	if n <= cap(b) {
 		return b[:n]
 	}
-	more := make([]byte, n, (n+63)&^63) // which the packet keeps for frames to come
+	more := make([]byte, n, (n+63)&^63) // the packet keeps it for later frames
 	copy(more, b)
 	return more
 }
 
-// meetOuter notes what was done with a header, by which the packet grew by so many bytes, and parses what it is now. 0:
-// nothing was done.
+// meetOuter notes the header that was added or removed, and parses the new packet. grew is the number of bytes by which
+// the packet grew, 0 if it did not change.
 func (m *outers) meetOuter(pk *packet, o *outer, counts *altmark.OuterCounts, grew int) {
 	done := grew != 0
 	pk.met.outerGrew += int16(grew)
@@ -203,7 +205,7 @@ func (m *outers) meetOuter(pk *packet, o *outer, counts *altmark.OuterCounts, gr
 	}
 }
 
-// unwrap takes off a header that ends here. False: it is still there.
+// unwrap removes a header that ends here. It returns false if the header is still there.
 func (m *outers) unwrap(pk *packet, o *outer, counts *altmark.OuterCounts) bool {
 	h := &pk.h
 	if h.dst != o.dst || h.src != o.src || !m.atRouter(pk) || !h.fitToRoute(pk) {
@@ -234,7 +236,8 @@ func (m *outers) unwrap(pk *packet, o *outer, counts *altmark.OuterCounts) bool 
 	return true
 }
 
-// admitECN puts into an inner IP header what the outer one says of congestion, and returns off; 0: it cannot say so.
+// admitECN merges the ECN codepoint of the outer header into an inner IP header, and returns off. It returns 0 if that
+// is not possible.
 func admitECN(ip []byte, outer uint8, v4 bool, off int) int {
 	const ect1, ect0, ce = 1, 2, 3
 	inner := ip[1] & 3

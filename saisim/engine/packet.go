@@ -12,68 +12,68 @@ import (
 	"tamtam/tam/record"
 )
 
-// A packet is a frame in the chip. Copies of it (floods, punts) share it. It waits hundreds of cycles
-// between two places, and its memory is fetched again at each: what every place wants is together, and
-// what only the ingress pipe wants of most packets is elsewhere.
+// A packet is a frame in the chip. Copies of it (floods, punts) share it. It waits hundreds of cycles between two
+// places, and its memory is fetched again at each. So the data needed everywhere lies together, and data that usually
+// only the ingress pipe needs is elsewhere.
 type packet struct {
-	data []byte // as received, maybe cut
+	data []byte // as received, possibly cut
 	*passing
 	flight
-	lateBy Cycle // if late; else what it was of another packet
+	lateBy Cycle // valid only if late; otherwise left over from another packet
 }
 
-// A flight is what a packet is on its way; the next one begins without anything of it.
+// A flight is a packet's state on its way. It is empty for the next packet.
 type flight struct {
 	id     uint64 // the sender's name for it
-	number uint64 // the chip's own
+	number uint64 // the chip's own number
 	rx     Cycle  // ingress timestamp point
-	length int    // before it was cut
+	length int    // length before it was cut
 	refs   int16
 	in     PortID
 	inN    uint16      // number of the ingress port in records
-	vid    uint16      // VLAN that the frame is in
-	copies uint16      // made so far
+	vid    uint16      // VLAN of the frame
+	copies uint16      // number of copies made so far
 	tagged bool        // carries the tag of vid (or a priority tag)
 	tc     uint8       // traffic class
-	why    drop.Reason // if it goes nowhere
-	edited bool        // edit changes something
-	// plain says that it goes to one bridge port only, no program runs and no trail is kept.
+	why    drop.Reason // reason if it has no destination
+	edited bool        // true if edit changes something
+	// plain is true if it goes to one bridge port only, no program runs and no trail is kept.
 	plain bool
-	// usual says that it is plain and no station of the ingress pipe has looked at its headers: what is in passing
-	// is empty. Whoever wants it calls [packet.whole] before.
+	// usual is true if it is plain and no station of the ingress pipe has read its headers. passing is then empty.
+	// [packet.whole] must be called before its use.
 	usual bool
 	origin
 
-	to  *bridgePort // that a plain packet goes to
+	to  *bridgePort // destination of a plain packet
 	own copyOf      // the first copy
 }
 
-// An origin is what is kept of where a packet comes from.
+// An origin holds data on the packet's source.
 type origin struct {
-	late bool // rx is later than the packet came, by lateBy
+	late bool // rx is later by lateBy than the packet's arrival
 	ecn  bool // its IP header has a codepoint of ECN
 	// pushPriority is the priority of a tag that the egress adds.
 	pushPriority uint8
-	chosen       bool   // it is watched
-	from         uint32 // number of the bridge port that a usual packet came from
+	chosen       bool   // true if it is watched
+	from         uint32 // number of the bridge port where a usual packet arrived
 }
 
-// A passing is what the ingress pipe knows of a packet that passes, and what it has met there, which is not emptied.
+// A passing is a packet's state in the ingress pipe, with its lookups there, which are not cleared.
 type passing struct {
 	transit
 	met met
 }
 
-// A transit is what the ingress pipe knows of a packet that passes; the next one begins without anything of it.
+// A transit is a packet's state in the ingress pipe. It is empty for the next packet.
 type transit struct {
 	verdict verdict
 	asked
-	run     *passage   // of a program; nil: there is none
-	graph   *chipGraph // that it met; nil: its trail is not kept
-	counted bool       // it met a plan, so that its path is counted
+	run     *passage   // of a program; nil if there is none
+	graph   *chipGraph // graph at its entry; nil if its trail is not kept
+	counted bool       // a plan existed at its entry, so its path is counted
 	askers
 	marked
-	act actions // traps and ACLs together
+	act actions // of traps and ACLs together
 	trapping
 	barred  bool // its port may not send it
 	aclDrop bool
@@ -81,23 +81,23 @@ type transit struct {
 
 	source   *bridgePort
 	lag      *lag      // ingress LAG
-	router   *rif      // it came in at; nil: bridged only
-	redirect *aclEntry // where an ACL sends it; nil: nowhere
+	router   *rif      // router interface where it arrived; nil if it is only bridged
+	redirect *aclEntry // entry that redirects it; nil if there is none
 	meta     uint32    // ACL user metadata
-	edit     edit      // of the copies that are forwarded
+	edit     edit      // edits of the forwarded copies
 	h        headers
 }
 
-// marked are the fixed functions that a packet has run, and what of its [met] is said.
+// marked holds the fixed functions that a packet has run, and which parts of its [met] are valid.
 type marked struct {
 	fixed             describe.Marks
 	noted             noted
-	looks, early      uint8 // into ACL tables, and how many of them were in front of chip.port
-	traps, earlyTraps uint8 // all, and those at admission
-	moreLooks         bool  // there were others behind
+	looks, early      uint8 // number of lookups in ACL tables, and how many of them came before chip.port
+	traps, earlyTraps uint8 // number of traps, and how many of them came at admission
+	moreLooks         bool  // there were more lookups than noted
 }
 
-// noted says which parts of met are said of a packet.
+// noted is the set of valid parts of met.
 type noted uint16
 
 const (
@@ -106,24 +106,24 @@ const (
 	notedLearning
 	notedLearned // the source address was known
 	notedRoute
-	notedPrefix // there is one
+	notedPrefix // there is a prefix
 	notedHop
 	notedNeighbor // it is known
 	notedFDB
-	notedAddress // there is an entry
+	notedAddress // there is an FDB entry
 	notedProgram
 	notedPolicer
-	notedKnown     // it came from and goes to addresses that are known, and its headers are as they were: see origin
-	notedUsual     // it was usual, and has noted nothing
-	notedOuter     // it has met a header that is put around packets; noted whoever wants to know
-	notedOuterDone // and has got it, or had it taken off
+	notedKnown     // source and destination addresses are known and the headers are unchanged: see origin
+	notedUsual     // it was usual, and has no notes
+	notedOuter     // an added or removed header was found; noted even without an observer
+	notedOuterDone // the header was added or removed
 )
 
-// A met is what a packet has met in the tables of the ingress pipe, as cheap to write as may be: what it points to are
-// things whose names never change. It is read when the packet, or a copy of it, ends. What most packets write is in one
-// cache line, with the end of transit.
+// A met holds a packet's lookups in the tables of the ingress pipe. It is as cheap to write as possible: it points to
+// objects whose names never change. It is read when the packet, or a copy of it, ends. The part that most packets write
+// is in one cache line, with the end of transit.
 type met struct {
-	router         *rif // at chip.port
+	router         *rif // router interface at chip.port
 	dest           *dest
 	hop            *adjacency
 	hopMAC         uint64
@@ -131,18 +131,18 @@ type met struct {
 	routeAct       actions
 	v4             bool
 	traps          [mostTraps]trapLook
-	outerGrew      int16 // bytes that it is longer for a header, if notedOuterDone
+	outerGrew      int16 // bytes by which an added header makes it longer, if notedOuterDone
 	looks          [mostLooks]aclLook
 	learned, known addressLook
 	policer        config.ID
 	outer          *outer
 	outerCounts    *altmark.OuterCounts
-	ran            *programLooks   // made with the first program
+	ran            *programLooks   // allocated with the first program
 	outerCame      *[keptHead]byte // first bytes before outerGrew
 }
 
-// received is a packet without a header that it has got here, or with one that was taken off: the first bytes, which
-// may be marked, and how long it was.
+// received returns a packet without an added header, or with a removed one: its first bytes, which may be marked, and
+// its length.
 func (pk *packet) received() (data []byte, length int) {
 	if pk.noted&notedOuterDone == 0 {
 		return pk.data, pk.length
@@ -151,7 +151,7 @@ func (pk *packet) received() (data []byte, length int) {
 	return pk.met.outerCame[:min(len(pk.data)-int(pk.met.outerGrew), keptHead)], length
 }
 
-// An addressLook is one for an address in the FDB; to and act mean something if it is there.
+// An addressLook is the lookup of an address in the FDB. to and act are valid if it was found.
 type addressLook struct {
 	vid uint16
 	act actions
@@ -159,7 +159,7 @@ type addressLook struct {
 	to  *bridgePort
 }
 
-// Bounds of what is noted. A packet meets at most two traps at admission, one of learning and one of routing.
+// Limits of noted lookups. A packet meets at most two traps at admission, one of learning and one of routing.
 const (
 	mostTraps = 4
 	mostLooks = 5
@@ -170,27 +170,27 @@ type trapLook struct {
 	act  actions
 }
 
-// looks are those of a copy into egress ACL tables, the first ones.
+// looks holds the first lookups of a copy in egress ACL tables.
 type looks struct {
 	n    uint8
-	more bool // there were others behind
+	more bool // there were more lookups
 	of   [mostLooks]aclLook
 }
 
-// programLooks are what a packet, or a copy in the egress pipe, has found in the tables of a program.
+// programLooks holds the lookups of a packet, or of a copy in the egress pipe, in the tables of a program.
 type programLooks struct {
-	program *pipe.Compiled // nil: none ran
+	program *pipe.Compiled // nil if none ran
 	of      pipe.Looks
 }
 
-// begin has the tables of a program note what they find.
+// begin starts new notes for the tables of a program, and returns them.
 func (l *programLooks) begin(program *pipe.Compiled) *pipe.Looks {
 	l.program = program
 	l.of.Begin()
 	return &l.of
 }
 
-// An egressMet is what a copy has met in the tables of the egress pipe.
+// An egressMet holds the lookups of a copy in the tables of the egress pipe.
 type egressMet struct {
 	looks
 	ran programLooks
@@ -200,36 +200,36 @@ func (m *egressMet) empty() { m.n, m.more, m.ran.program = 0, false, nil }
 
 type aclLook struct {
 	table *aclTable
-	entry *aclEntry // nil: none hits
+	entry *aclEntry // nil if none hits
 }
 
-// trapping are the traps of a packet, the first of each kind.
+// trapping holds the traps of a packet, the first of each kind.
 type trapping struct {
-	trap config.Trap // wants a copy
-	took config.Trap // takes it out of forwarding
+	trap config.Trap // trap that requests a copy
+	took config.Trap // trap that removes it from forwarding
 }
 
-// asked is what entries want of the copies of a packet.
+// asked holds the requests of entries for the copies of a packet.
 type asked struct {
 	stamp *stampAction
 	ifa   ifaMatch
-	ipMTU uint32 // of the router interface that it leaves by; 0: it is not routed
+	ipMTU uint32 // MTU of the router interface out; zero if it is not routed
 }
 
-// askers are who else wants a packet, or to hear of it.
+// askers holds the other receivers of a packet or of its copies.
 type askers struct {
 	mirrors uint64     // ingress mirror sessions, by index
-	due     *sampleDue // the CPU, by samplers; nil: none has chosen it
-	record  *choice    // sessions that record it; nil: none
-	// events are those to which an ACL entry has its drops reported; eventsOf is which they were.
+	due     *sampleDue // samples for the CPU; nil if no sampler has chosen it
+	record  *choice    // sessions that record it; nil if there are none
+	// events is the set of events to which ACL entries report its drops. eventsOf is the age of their numbers.
 	events   eventSet
 	eventsOf uint32
 }
 
-// sampled reports whether a sampler has chosen it; then it is neither plain nor usual.
+// sampled reports whether a sampler has chosen the packet. It is then neither plain nor usual.
 func (p *passing) sampled() bool { return p.due != nil }
 
-// whole fills what is in passing of a usual packet that meets something unusual after the ingress pipe.
+// whole fills the passing of a usual packet that needs it after the ingress pipe.
 func (p *packet) whole() {
 	if p.usual {
 		p.usual, p.noted = false, notedUsual
@@ -237,11 +237,11 @@ func (p *packet) whole() {
 	}
 }
 
-// cut reports whether a capture left some of the frame out.
+// cut reports whether a capture left out a part of the frame.
 func (p *packet) cut() bool { return len(p.data) < p.length }
 
-// endUnknown reports whether a packet's end is not known, so that nothing is put into it or behind it: it is cut, or
-// the length in its IP header cannot be right.
+// endUnknown reports whether a packet's end is unknown, so that nothing may be inserted or appended. That is so if it
+// is cut, or the length in its IP header cannot be right.
 func (p *packet) endUnknown() bool { return p.cut() || p.h.flags&flagNoLength != 0 }
 
 // An entering packet enters the ingress pipe at a cycle.
@@ -249,19 +249,19 @@ type entering struct {
 	at Cycle
 	pk *packet
 	p  *port
-	on bool // it is admitted
-	// usual says that it has taken the shortcut through admission.
+	on bool // true if it is admitted
+	// usual is true if it took the shortcut through admission.
 	usual bool
 }
 
-// A verdict is what the ingress pipe decides to do with a packet.
+// A verdict is the ingress pipe's decision on a packet.
 type verdict struct {
 	kind destination
-	cpu  bool        // a copy goes to the CPU as well
-	to   *bridgePort // toBridgePort
-	port *port       // toPort: redirected
-	lag  *lag        // toLAG: redirected
-	vlan *vlan       // toVLAN
+	cpu  bool        // true if a copy also goes to the CPU
+	to   *bridgePort // set for toBridgePort
+	port *port       // set for toPort: redirected
+	lag  *lag        // set for toLAG: redirected
+	vlan *vlan       // set for toVLAN
 }
 
 type destination uint8
@@ -274,40 +274,40 @@ const (
 	toLAG
 )
 
-// A copyOf is one copy of a packet on its way to one port; the first is in the packet itself. Before that it is the
-// packet on its way to the ingress pipe.
+// A copyOf is one copy of a packet on its way to one port. The first copy is in the packet itself. Before the packet
+// enters the ingress pipe, that copy stands for the packet on its way there.
 type copyOf struct {
 	pk *packet
-	// next is the link of the list that the copy is in: of a wheel, where it is due at a cycle, at a lane.
+	// next is the link of the copy's list: in a wheel, those due at one cycle.
 	next    *copyOf
 	at      Cycle
-	queued  Cycle        // when it was
-	session *stampAction // that stamps it; nil: none
+	queued  Cycle        // cycle at which it was queued
+	session *stampAction // session that stamps it; nil if there is none
 	depth   uint32       // bytes in its queue when it was queued, without it
 	lane    PortID
 	number  uint16 // 1 for the first copy made
 	tag     tagAction
 	queue   uint8
-	result  stampResult // what the session did
-	asked   bool        // queue was asked for room
-	raw     bool        // leaves as it came in
-	ce      bool        // to be marked: congestion experienced
+	result  stampResult // result of the session
+	asked   bool        // true if queue was asked for capacity
+	raw     bool        // leaves as received
+	ce      bool        // to be marked with congestion experienced
 	watched bool        // the port has its trail, for an observer
-	same    bool        // leaves as it came in, but for a record, and with all of the packet
+	same    bool        // leaves as received except for a record, and completely
 
-	frac   uint64       // at is the timestamp point, frac/den cycles after the cycle before; 0: at it
-	mirror *mirrorEncap // it is a copy for a mirror session
+	frac   uint64       // exact time is frac/den cycles after cycle at-1; zero means at
+	mirror *mirrorEncap // set if it is a copy for a mirror session
 	luggage
 }
 
-// luggage is what few copies take along.
+// luggage holds state that only a small set of copies needs.
 type luggage struct {
-	head *heading   // header fields as it leaves; nil: as the packet and its edit have them
-	ifa  *ifaWork   // nil: nothing is done
-	met  *egressMet // of a watched packet behind the egress pipe; nil: it is not kept
+	head *heading   // header fields as it leaves; nil means those of the packet with its edit
+	ifa  *ifaWork   // nil if there is no IFA work
+	met  *egressMet // set for a watched packet behind the egress pipe; nil if not kept
 }
 
-// taggedLen is the length of a copy once its tag is as it shall be.
+// taggedLen returns the length of a copy after its tag action.
 func (cp *copyOf) taggedLen() int {
 	switch cp.tag.op {
 	case tagStrip:
@@ -318,7 +318,7 @@ func (cp *copyOf) taggedLen() int {
 	return cp.pk.length
 }
 
-// leavingLen is the length of the frame that leaves, without a record.
+// leavingLen returns the length of the frame that leaves, without a record.
 func (cp *copyOf) leavingLen() int {
 	n := cp.taggedLen()
 	if cp.ifa != nil {
@@ -330,8 +330,8 @@ func (cp *copyOf) leavingLen() int {
 	return n
 }
 
-// buffered is what a copy takes of the buffer: its length as it came in, that of
-// a mirror copy as it leaves.
+// buffered returns the number of bytes that a copy occupies in the buffer: its length as received, or that of a mirror
+// copy as it leaves.
 func (cp *copyOf) buffered() int {
 	if cp.mirror != nil {
 		return cp.leavingLen()
@@ -339,12 +339,12 @@ func (cp *copyOf) buffered() int {
 	return cp.pk.length
 }
 
-// changes reports whether a copy leaves otherwise than it came in, without a record.
+// changes reports whether a copy, without a record, leaves different from its received form.
 func (cp *copyOf) changes() bool {
 	return cp.pk.edited || cp.ifa != nil || cp.tag.op != tagKeep || cp.mirror != nil || cp.head != nil || cp.ce
 }
 
-// A tagAction says what the egress does to a copy's VLAN tag.
+// A tagAction is the egress pipe's action on a copy's VLAN tag.
 type tagAction struct {
 	op  tagOp
 	vid uint16
@@ -359,11 +359,11 @@ const (
 	tagSet         // replace the outer tag's VLAN id
 )
 
-// An edit is what the egress pipe changes in a packet, apart from its VLAN tag.
+// An edit holds the egress pipe's changes of a packet, apart from its VLAN tag.
 type edit struct {
-	dmac, smac uint64 // routed
+	dmac, smac uint64 // if routed
 	routed     bool   // MAC addresses replaced, TTL one less
-	prefix     uint8  // length of that by which it is routed; 0: an ACL entry sends it
+	prefix     uint8  // length of the prefix by which it is routed; zero if an ACL entry sends it
 	hop        *adjacency
 	setDSCP    bool
 	dscp       uint8
@@ -371,18 +371,18 @@ type edit struct {
 	mss        mssEdit
 }
 
-// marks are the bits that a copy leaves with: those in the masks.
+// marks holds the bits with which a copy leaves. Only bits in the masks are set.
 type marks struct {
 	dscpMask, dscp         uint8
 	reservedMask, reserved bool
 	optionMask, option     uint8
 }
 
-// An mssEdit is an MSS that is lowered; its value is 0 if none is. at and tcp are as in mssOption.
+// An mssEdit is a lowered MSS. value is 0 if there is none. at and tcp are as in mssOption.
 type mssEdit struct{ value, at, tcp uint16 }
 
-// What became of a copy that a tail-stamping session matched; the order is that
-// of the words in a counter window.
+// stampResult is the result for a copy that a tail-stamping session matched. The order is that of the words in a
+// counter window.
 type stampResult uint8
 
 const (
@@ -391,14 +391,14 @@ const (
 	stampNotEthernet2                                 // 802.3 with a length field
 	stampCut                                          // cut by a capture
 	stampMTU                                          // with the record it would exceed the MTU
-	NumStampResults   = tailstamp.CounterWords        // the last ones are not of copies
+	NumStampResults   = tailstamp.CounterWords        // the last ones do not count copies
 )
 
-// A stampAction is the tail-stamping that an ACL entry asks for. It does not
-// change once it is made; packets in the chip keep the one they met.
+// A stampAction is the tail-stamping action of an ACL entry. It does not change once it is made. Packets in the chip
+// keep the one that they hit.
 type stampAction struct {
 	switchID uint32
-	counter  *aclCounter // nil: not counted
+	counter  *aclCounter // nil if results are not counted
 }
 
 func (s *stampAction) count(r stampResult) {
@@ -407,15 +407,14 @@ func (s *stampAction) count(r stampResult) {
 	}
 }
 
-// A passage is what a packet carries of its program.
+// A passage is a packet's state of its program.
 type passage struct {
 	program   *pipe.Compiled
 	bridge    [pipe.BridgeWords]uint64
 	rewritten bool // the ingress pipe has written header fields, which are in the packet's headers
-	// ran and hit are what the ingress pipe leaves of them in the PHV, if the packet's
-	// trail is kept.
+	// ran and hit are those of the PHV at the end of the ingress pipe, if the packet's trail is kept.
 	ran, hit [pipe.TapWords]uint64
-	acted    acted // in the ingress pipe, if a plan that records the packet asks for it
+	acted    acted // actions in the ingress pipe, if a plan that records the packet requires them
 }
 
 // A heading holds the header fields of a copy as it leaves.
@@ -425,49 +424,48 @@ type heading struct {
 	reserved   bool
 }
 
-// A choice are the sessions that record a packet, by the index of their mirror
-// session.
+// A choice holds the sessions that record a packet, by the index of their mirror session.
 type choice struct {
 	n        int
-	acts     bool // the plan of one of them asks for actions
-	identify bool // one of them wants identities
+	acts     bool // the plan of one of them requires actions
+	identify bool // one of them requires identities
 	of       [profile.MaxMirrors]struct {
 		mirror  int
 		session *recordSession
 	}
 }
 
-// A taken is what a record says of where its packet, or copy, ended.
+// A taken describes, for a record, where its packet or copy ended.
 type taken struct {
 	passed
 	out   uint16 // number of the port
-	lane  PortID // its lane; CPUPort: the CPU or none
-	queue uint8  // of the port; record.NoQueue: none
+	lane  PortID // its lane; CPUPort for the CPU or no port
+	queue uint8  // queue of the port; record.NoQueue if there is none
 	trap  config.Trap
 	why   drop.Reason
-	// inside says that it has been in the egress pipe.
+	// inside is true if it has been in the egress pipe.
 	inside bool
 }
 
-// acted are the actions of tables, as [pipe.PHV.Acted] has them.
+// acted holds the actions of tables, in the form of [pipe.PHV.Acted].
 type acted [64 * pipe.TapWords]uint8
 
-// A recorded is a taken with the identities of what the packet, or copy, has met, if a session wants them.
+// A recorded is a taken with the identities of the lookups of the packet, or copy, if a session requires them.
 type recorded struct {
 	taken
-	acted      acted // if a plan asks for it
+	acted      acted // if a plan requires them
 	identities record.Identities
 }
 
-// nowhere is where a packet ends that the ingress pipe drops.
+// nowhere returns the end of a packet that the ingress pipe drops.
 func (pk *packet) nowhere(why drop.Reason) taken {
 	return taken{
 		passed: pk.sofar(), out: record.NoPort, lane: CPUPort, queue: record.NoQueue, trap: pk.trapOf(why), why: why,
 	}
 }
 
-// trapOf is the trap that took a packet out of forwarding which is dropped for some reason, or that wanted the copy for
-// the CPU which is.
+// trapOf returns the trap of a drop with the given reason: the one that removed the packet from forwarding, or, for a
+// policer, the one that requested the CPU's copy.
 func (pk *packet) trapOf(why drop.Reason) config.Trap {
 	switch {
 	case why.OfTrap():
@@ -478,12 +476,12 @@ func (pk *packet) trapOf(why drop.Reason) config.Trap {
 	return config.TrapNone
 }
 
-// atCPU is where a copy for the CPU ends.
+// atCPU returns the end of a copy for the CPU.
 func (pk *packet) atCPU(queue uint8, why drop.Reason) taken {
 	return taken{passed: pk.sofar(), out: record.NoPort, lane: CPUPort, queue: queue, trap: pk.trap, why: why}
 }
 
-// endsAt is where a copy ends at a port.
+// endsAt returns the end of a copy at a port.
 func (cp *copyOf) endsAt(p *port, was passed, why drop.Reason) taken {
 	t := taken{passed: was, out: p.number, lane: p.id, queue: record.NoQueue, why: why}
 	if cp.asked {
@@ -492,14 +490,13 @@ func (cp *copyOf) endsAt(p *port, was passed, why drop.Reason) taken {
 	return t
 }
 
-// A passed is a trail as the packet path has it: tables of the program are numbered
-// by [pipe.PHV]'s Ran.
+// A passed is a trail in the form of the packet path: tables of the program are numbered by [pipe.PHV]'s Ran.
 type passed struct {
 	fixed    describe.Marks
 	ran, hit [pipe.TapWords]uint64
 }
 
-// sofar is what a packet, or a copy of it in a queue, has passed by now.
+// sofar returns the tables that a packet, or a copy of it in a queue, has passed so far.
 func (pk *packet) sofar() passed {
 	p := passed{fixed: pk.fixed}
 	if pk.run != nil {
@@ -508,21 +505,20 @@ func (pk *packet) sofar() passed {
 	return p
 }
 
-// A mirroring is a copy in the egress pipe of which mirror sessions and samplers take copies
-// at its end, or one of which there are record copies.
+// A mirroring is a copy in the egress pipe that is copied at its end: for mirror sessions and samplers, or for records.
 type mirroring struct {
 	at    Cycle
 	set   uint64
 	copy  copyOf
 	due   *sampleDue
-	why   drop.Reason // it is dropped in the pipe, and samplers have chosen it all the same; 0: it is not
-	taken *recorded   // record copies; nil: mirror copies, and samples
+	why   drop.Reason // reason if the pipe drops a copy that samplers have chosen; otherwise zero
+	taken *recorded   // set for record copies; nil for mirror copies and samples
 }
 
 // tos returns a traffic class with the marks in its DSCP.
 func (m *marks) tos(tos uint8) uint8 { return tos&^(m.dscpMask<<2) | m.dscp<<2 }
 
-// sfd is the exact timestamp point of a copy that is leaving.
+// sfd returns the exact timestamp point of a copy that is leaving.
 func (cp *copyOf) sfd() instant {
 	if cp.frac > 0 {
 		return instant{cp.at - 1, cp.frac}
@@ -530,30 +526,30 @@ func (cp *copyOf) sfd() instant {
 	return instant{cycle: cp.at}
 }
 
-// An ifaMatch is what a packet keeps of the entry that it has hit.
+// An ifaMatch is a packet's state of the IFA entry that it has hit.
 type ifaMatch struct {
-	action *ifaAction // nil: none
+	action *ifaAction // nil if there is none
 	values *ifaValues
 }
 
-// An ifaWork is what is done to a copy.
+// An ifaWork is IFA's work on a copy.
 type ifaWork struct {
 	values  *ifaValues
-	of      *ifaInt    // of what is stripped
-	counts  *IFACounts // nil: not counted
+	of      *ifaInt    // object of a stripped copy
+	counts  *IFACounts // nil if results are not counted
 	result  ifa.Count
-	place   ifa.Place // of its parts; to initiate: of the transport header, and behind that
-	longer  int       // bytes
+	place   ifa.Place // place of its parts; to initiate, that of the transport header and of the bytes behind it
+	longer  int       // bytes by which the copy becomes longer
 	reports uint64    // mirror sessions that get it with the stack, by index
-	out     uint16    // number of the port that it leaves by
-	speed   ifa.Speed // of that
-	queue   uint8     // there, and the bytes that were in it
+	out     uint16    // number of the port out
+	speed   ifa.Speed // speed of the port out
+	queue   uint8     // queue of the port out; depth is the number of bytes in it
 	depth   uint32
 	leaves  Cycle
 }
 
-// cameIn is the VLAN that the packet came in, 0 at a router interface of a port or LAG. One that is routed has another
-// by now.
+// cameIn returns the VLAN in which the packet arrived, 0 at a router interface of a port or LAG. vid alone does not
+// suffice, because routing changes it.
 func (pk *packet) cameIn() uint16 {
 	switch {
 	case pk.router == nil:
@@ -564,14 +560,14 @@ func (pk *packet) cameIn() uint16 {
 	return 0
 }
 
-// tooLong counts a copy that is too long with the header that its packet has got.
+// tooLong counts a copy that is too long because of the header added to its packet.
 func (cp *copyOf) tooLong() {
 	if cp.mirror == nil {
 		cp.pk.tooLong()
 	}
 }
 
-// tooLong counts a packet that is too long with the header that it has got.
+// tooLong counts a packet that is too long because of its added header.
 func (pk *packet) tooLong() {
 	if pk.noted&(notedOuter|notedOuterDone) == notedOuter|notedOuterDone && !pk.met.outer.ends {
 		pk.met.outerCounts.TooLong++
@@ -583,5 +579,5 @@ type outer struct {
 	ends     bool
 	src, dst [2]uint64
 	id       uint32
-	header   [outerSize]byte // as it is put in front, lengths and what comes next left out
+	header   [outerSize]byte // the header as added, without lengths and next header
 }

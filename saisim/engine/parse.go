@@ -8,19 +8,19 @@ import (
 	"tamtam/tam/ifa"
 )
 
-// What the parser has seen, one bit each. They are matched like any other
-// field: a match on L4 ports needs flagL4, and so on.
+// The parser's results, one bit each. They are matched like any other field: a match on L4 ports needs flagL4, and so
+// on.
 const (
 	flagIP         = 1 << iota // IPv4 or IPv6
-	flagIPv4                   // a whole IPv4 header
-	flagIPv6                   // a whole IPv6 header
+	flagIPv4                   // a complete IPv4 header
+	flagIPv6                   // a complete IPv6 header
 	flagARP                    // EtherType ARP
 	flagARPRequest             // with operation 1
 	flagARPReply               // with operation 2
-	flagL4                     // TCP, UDP, UDP-Lite, SCTP or DCCP ports are there
-	flagTCP                    // a whole TCP header is there
-	flagICMP                   // ICMP type and code are there
-	flagICMPv6                 // ICMPv6 type and code are there
+	flagL4                     // there are TCP, UDP, UDP-Lite, SCTP or DCCP ports
+	flagTCP                    // there is a complete TCP header
+	flagICMP                   // there are ICMP type and code
+	flagICMPv6                 // there are ICMPv6 type and code
 	flagFragment               // any fragment
 	flagHead                   // the first fragment of several
 	flagTail                   // a later fragment
@@ -46,21 +46,20 @@ const (
 // tcpSYN is a TCP flag.
 const tcpSYN = 1 << 1
 
-// headers are the fields that the parser extracts. Fields that a frame does not
-// have are zero.
+// headers holds the fields that the parser extracts. Fields that a frame does not have are zero.
 type headers struct {
 	dmac, smac uint64 // 48 bits
 	src, dst   [2]uint64
 	flags      uint32
 	flowLabel  uint32
-	etherType  uint16    // behind the tags; 0 for 802.3
+	etherType  uint16    // EtherType behind the tags; zero for 802.3
 	tci        [2]uint16 // outer, inner
-	ipLen      uint32    // of the IP packet, its header included; with flagNoLength to the frame's end
+	ipLen      uint32    // length of the IP packet, its header included; with flagNoLength up to the frame's end
 	l4src      uint16
 	l4dst      uint16
 	ipID       uint16
-	l3         uint16 // where what is behind the tags and the EtherType begins
-	proto      uint8  // behind IPv6 extension headers
+	l3         uint16 // offset of the first byte behind the tags and the EtherType
+	proto      uint8  // protocol behind IPv6 extension headers
 	tos        uint8  // traffic class
 	ttl        uint8  // hop limit
 	ipFlags    uint8  // IPv4: reserved, DF, MF
@@ -68,8 +67,8 @@ type headers struct {
 	icmpType   uint8
 	icmpCode   uint8
 	altFlags   uint8  // L and D of the AltMark option
-	altMark    uint16 // where they are, from the IPv6 header on; 0: there is none
-	ifa        uint16 // where the IFA header is, from the IP header on; 0: it was not looked through
+	altMark    uint16 // their offset from the IPv6 header; zero if there is no option
+	ifa        uint16 // offset of the IFA header from the IP header; zero if the parser found none
 	outerC     bool   // the outer tag is a C-tag (0x8100)
 }
 
@@ -77,8 +76,8 @@ func mac48(b []byte) uint64 {
 	return uint64(binary.BigEndian.Uint16(b))<<32 | uint64(binary.BigEndian.Uint32(b[2:]))
 }
 
-// parse fills h, which is zero, from a frame of at least 14 bytes; length is the frame's length
-// before a capture cut it. What is not well-formed is left out, never guessed.
+// parse fills h, which must be zero, from a frame of at least 14 bytes. length is the frame's length before a capture
+// cut it. Parts that are not well-formed are left out, never guessed.
 func (h *headers) parse(data []byte, length int) {
 	if usualIPv4(data, length) {
 		h.usual(data)
@@ -94,7 +93,7 @@ func (h *headers) addresses(data []byte) {
 	h.dmac, h.smac = binary.BigEndian.Uint64(data)>>16, binary.BigEndian.Uint64(data[6:])>>16
 }
 
-// walk is parse for any frame, behind the MAC addresses.
+// walk does parse for any frame, behind the MAC addresses.
 func (h *headers) walk(data []byte, length int) {
 	typ := binary.BigEndian.Uint16(data[12:])
 	off := 14
@@ -139,8 +138,8 @@ func (h *headers) walk(data []byte, length int) {
 	}
 }
 
-// usualIPv4 reports whether a frame without a tag has the usual IPv4 packet: without options, in one piece, TCP or UDP,
-// not longer than what was captured of it, with no room for a tail-stamp record behind.
+// usualIPv4 reports whether a frame without a tag has a usual IPv4 packet: without options, not fragmented, TCP or UDP,
+// captured completely, with no room for a tail-stamp record behind.
 func usualIPv4(data []byte, length int) bool {
 	if len(data) < ethernetHeader+20+20 || binary.BigEndian.Uint16(data[12:]) != etherIPv4 {
 		return false
@@ -151,7 +150,7 @@ func usualIPv4(data []byte, length int) bool {
 		total >= 20+20 && total <= len(b) && length-ethernetHeader-total < tailstamp.Size
 }
 
-// usual fills h from a frame that usualIPv4 knows.
+// usual fills h from a frame that usualIPv4 accepted.
 func (h *headers) usual(data []byte) {
 	h.addresses(data)
 	b := data[ethernetHeader:]
@@ -195,9 +194,9 @@ func (h *headers) parseIPv4(b []byte, left int) {
 	h.parseL4(b[head:min(total, len(b))])
 }
 
-// knowLength notes how long the IP packet is. If its header has a length below least or beyond what is left of the
-// frame, the length is not known, and the parser looks for headers up to the frame's end. Captures of offloading
-// network cards have packets with length 0, and so have jumbograms (RFC 2675), which are longer than any frame of this
+// knowLength notes the length of the IP packet, and returns it. If the header's length is below least or beyond the
+// rest of the frame, the length is unknown, and the parser continues up to the frame's end. Captures of offloading
+// network cards have packets with length 0. So have jumbograms (RFC 2675), which are longer than any frame of this
 // chip.
 func (h *headers) knowLength(says, least, left int) int {
 	if says < least || says > left {
@@ -227,8 +226,8 @@ func (h *headers) parseIPv6(b []byte, left int) {
 	h.extensions(b[:min(total, len(b))])
 }
 
-// extensions walks the IPv6 extension headers. If they are damaged or cut, the
-// protocol stays that of the header that cannot be read.
+// extensions walks the IPv6 extension headers. If they are damaged or cut, the protocol stays that of the header that
+// cannot be read.
 func (h *headers) extensions(packet []byte) {
 	b := packet[40:]
 	for {
@@ -295,7 +294,7 @@ func (h *headers) parseL4(b []byte) {
 	}
 }
 
-// throughIFA looks through an IFA header, if there is one.
+// throughIFA skips an IFA header, if there is one.
 func (h *headers) throughIFA(data []byte) {
 	ip := h.datagram(data)
 	p, err := ifa.Locate(ip)
@@ -305,7 +304,7 @@ func (h *headers) throughIFA(data []byte) {
 	}
 }
 
-// tcpHeader returns where the TCP header is in an IP packet that the parser has found one in.
+// tcpHeader returns the offset of the TCP header in an IP packet in which the parser has found one.
 func tcpHeader(ip []byte, v4 bool) int {
 	if v4 {
 		return int(ip[0]&15) * 4
@@ -324,8 +323,7 @@ func tcpHeader(ip []byte, v4 bool) int {
 	return at
 }
 
-// tailstamp notes whether a record follows the datagram b[:total] in a frame
-// that is not cut.
+// tailstamp notes whether a record follows the datagram b[:total] in a frame that is not cut.
 func (h *headers) tailstamp(b []byte, left, total int) {
 	if len(b) == left && left-total >= tailstamp.Size {
 		if _, ok := (tailstamp.V1{}).Decode(b[left-tailstamp.Size:]); ok {
@@ -334,13 +332,12 @@ func (h *headers) tailstamp(b []byte, left, total int) {
 	}
 }
 
-// stampable reports whether the frame is TCP or UDP over IP in Ethernet II.
-// Fragments go by their IP protocol.
+// stampable reports whether the frame is TCP or UDP over IP in Ethernet II. A fragment counts by its IP protocol.
 func (h *headers) stampable() bool {
 	return h.flags&flagIP != 0 && (h.proto == protoTCP || h.proto == protoUDP)
 }
 
-// ecn reports whether an IP header has a codepoint of ECN.
+// ecn reports whether the IP header has an ECN codepoint other than 0.
 func (h *headers) ecn() bool { return h.flags&flagIP != 0 && h.tos&3 != 0 }
 
 // Bits of the third byte of an AltMark option's data: FlowMonID 20 bits, L, D.
@@ -350,8 +347,8 @@ const (
 	optionDelay   = 1 << 2
 )
 
-// findAltMark looks for an AltMark option in an options header (RFC 8200, section
-// 4.2), which begins at off behind the IPv6 header's begin.
+// findAltMark searches an options header (RFC 8200, section 4.2) for an AltMark option. The header begins at offset off
+// from the IPv6 header.
 func (h *headers) findAltMark(b []byte, off int) {
 	for i := 2; i < len(b) && h.altMark == 0; {
 		if b[i] == 0 { // Pad1
@@ -372,7 +369,7 @@ func (h *headers) findAltMark(b []byte, off int) {
 	}
 }
 
-// group reports whether an IP packet is to a group.
+// group reports whether an IP packet is to a group address.
 func (h *headers) group() bool {
 	if h.flags&flagIPv4 != 0 {
 		return h.dst[1]>>28 == 0xe
@@ -387,17 +384,18 @@ func (h *headers) byVersion(t4, t6 config.Trap) config.Trap {
 	return t6
 }
 
-// Sizes and protocols of packets in packets.
+// Sizes and protocols of encapsulated packets.
 const (
 	protoIPv4, protoIPv6 = 4, 41
-	mostInner            = 1<<16 - 1 - outerOptions // bytes of a datagram that gets a header
+	mostInner            = 1<<16 - 1 - outerOptions // maximum bytes of a datagram to which a header is added
 	outerIPv6            = 40
 	outerOptions         = 8
 	outerSize            = outerIPv6 + outerOptions
 )
 
-// inner returns where in an IPv6 packet another IP packet begins, behind one header of options with the AltMark option
-// that was found, and of which protocol it is; 0: there is none whose header is whole, or it is not as long as it says.
+// inner returns the offset of an inner IP packet and its protocol. The inner packet is behind one options header with
+// the AltMark option that was found. The offset is 0 if there is none with a complete header, or if its length is
+// wrong.
 func (h *headers) inner(data []byte) (off int, next byte) {
 	ip := h.datagram(data)
 	if ip[6] != hopByHop && ip[6] != destOptions || len(ip) < outerSize {
@@ -421,7 +419,7 @@ func (h *headers) inner(data []byte) (off int, next byte) {
 	return off, next
 }
 
-// encapsulated reports whether a packet is one in which there is another, or something damaged.
+// encapsulated reports whether a packet contains another packet, or something damaged.
 func (h *headers) encapsulated() bool {
 	switch h.proto {
 	case protoIPv4, protoIPv6, hopByHop, destOptions:
@@ -430,7 +428,7 @@ func (h *headers) encapsulated() bool {
 	return false
 }
 
-// datagram is what was captured of an IP packet.
+// datagram returns the captured part of an IP packet.
 func (h *headers) datagram(data []byte) []byte {
 	ip := data[h.l3:]
 	return ip[:min(len(ip), int(h.ipLen))]

@@ -9,7 +9,8 @@ import (
 	"tamtam/saisim/tailstamp"
 )
 
-// nearlyUsual returns a frame that is usual but for little: what a capture left of it, and its length before.
+// nearlyUsual returns a frame that is usual except for small deviations: its captured part, and its length before the
+// capture.
 func nearlyUsual(r *rand.Rand) (data []byte, length int) {
 	b := make([]byte, ethernetHeader, 256)
 	for i := range 12 {
@@ -27,7 +28,7 @@ func nearlyUsual(r *rand.Rand) (data []byte, length int) {
 	for len(b) < ethernetHeader+40+payload {
 		b = append(b, byte(r.Uint32()))
 	}
-	for r.IntN(3) == 0 { // what is behind the packet
+	for r.IntN(3) == 0 { // bytes behind the packet
 		if r.IntN(2) == 0 {
 			b = tailstamp.V1{}.Append(b, tailstamp.Record{SwitchID: r.Uint32(), InPort: 3})
 			continue
@@ -38,7 +39,7 @@ func nearlyUsual(r *rand.Rand) (data []byte, length int) {
 		bit := r.IntN(8 * len(b))
 		b[bit/8] ^= 1 << (bit % 8)
 	}
-	if r.IntN(4) == 0 { // what decides that it is usual
+	if r.IntN(4) == 0 { // in the bytes that decide whether it is usual
 		bit := 8*12 + r.IntN(8*12)
 		b[bit/8] ^= 1 << (bit % 8)
 	}
@@ -53,8 +54,8 @@ func nearlyUsual(r *rand.Rand) (data []byte, length int) {
 	return b, len(b)
 }
 
-// The parser has a short way for usual IPv4 packets. It finds what the walk from header to header finds, in frames that
-// are usual and in those that are not quite.
+// The parser has a shortcut for usual IPv4 packets. It finds the same as the walk from header to header, in usual
+// frames and in almost usual ones.
 func TestUsualFrameIsParsedAlike(t *testing.T) {
 	const frames = 20_000
 	randtest.Run(t, randtest.Cases{Seed: 92_000_000, Count: 4}, func(t *testing.T, seed uint64) {

@@ -6,7 +6,7 @@ import (
 	"tamtam/saisim/config"
 )
 
-// MaxBurst is the largest burst size, in packets or bytes, that a policer of a chip with this clock can have.
+// MaxBurst returns the largest burst size, in packets or bytes, that a policer of a chip with this clock can have.
 func MaxBurst(hz uint64) uint64 { return maxFill / hz }
 
 // maxFill keeps the sum of two buckets below 2^64.
@@ -15,23 +15,24 @@ const maxFill = 1<<63 - 1
 // A Tally counts packets, and bytes of frames with FCS.
 type Tally struct{ Packets, Bytes uint64 }
 
-// A policer gives packets their colours by two token buckets (RFC 2697, RFC 2698), which are full at the beginning.
+// A policer assigns colours to packets by two token buckets (RFC 2697, RFC 2698), which are full at the beginning.
 //
-// Tokens are counted in parts: there are as many to a token as the clock has cycles in a second, so that a bucket
-// of rate R gets just R parts each cycle, whatever the clock. Where the RFCs add whole tokens, at which
-// instants is left open; here a token is there as soon as all of its parts are.
+// Tokens are counted in parts. A token has as many parts as the clock has cycles in a second. So a bucket of rate R
+// gets exactly R parts each cycle, whatever the clock. The RFCs add whole tokens and leave the instants open. Here a
+// token is available as soon as all of its parts are.
 type policer struct {
 	config.Policer
-	hz     uint64 // parts of a token
-	at     Cycle  // that the buckets are filled up to
+	hz     uint64 // number of parts of a token
+	at     Cycle  // cycle up to which the buckets are filled
 	c, p   bucket // committed; excess (RFC 2697) or peak (RFC 2698)
 	counts [config.NumColours]Tally
 }
 
-// A bucket has at most size parts of tokens.
+// A bucket holds at most size parts of tokens.
 type bucket struct{ has, size, rate uint64 }
 
-// fill adds the tokens of some cycles, and returns how many parts did not find room; those from 2^64-1 on are that.
+// fill adds the tokens of some cycles, and returns the number of parts that found no room. Counts of 2^64 and more
+// become 2^64-1.
 func (b *bucket) fill(cycles Cycle) (over uint64) {
 	hi, lo := bits.Mul64(b.rate, uint64(cycles))
 	if hi != 0 {
@@ -50,7 +51,7 @@ func (b *bucket) add(parts uint64) (over uint64) {
 	return parts - room
 }
 
-// resize gives the bucket a size and a rate. What is in it stays, as far as there is room.
+// resize sets the bucket's size and rate. The bucket keeps its contents, up to its new size.
 func (b *bucket) resize(size, rate uint64) {
 	b.has, b.size, b.rate = min(b.has, size), size, rate
 }
@@ -63,7 +64,7 @@ func newPolicer(r config.Policer, hz uint64, now Cycle) *policer {
 	return p
 }
 
-// change has the policer be another from now on.
+// change sets the policer's configuration from now on.
 func (p *policer) change(r config.Policer, now Cycle) {
 	p.advance(now)
 	p.Policer = r
@@ -83,7 +84,7 @@ func (p *policer) advance(now Cycle) {
 	}
 }
 
-// passes reports whether a frame of some bytes may pass, and counts it.
+// passes reports whether a frame of the given number of bytes may pass, and counts it.
 func (p *policer) passes(now Cycle, bytes uint64) bool {
 	p.advance(now)
 	parts := p.hz
@@ -96,8 +97,8 @@ func (p *policer) passes(now Cycle, bytes uint64) bool {
 	return !p.Drop[colour]
 }
 
-// meter takes the parts of a frame's tokens, and returns its colour. All frames come without one, so that it is
-// the same whether a policer is aware of colours or not.
+// meter consumes the parts of a frame's tokens, and returns its colour. All frames arrive without a colour, so
+// colour-aware and colour-blind policers behave the same.
 func (p *policer) meter(parts uint64) config.Colour {
 	switch p.Mode {
 	case config.SingleRate:

@@ -47,10 +47,10 @@ func (c *macs) applyPort(r config.Port, gone bool) {
 
 func (c *macs) setSpeed(p *port, mbps uint32) {
 	p.mbps, p.rate = mbps, newLineRate(c.prof.ClockHz, mbps)
-	// What is on the wire goes on; fractions of cycles have a new unit.
+	// Frames on the wire continue. Fractions of cycles have a new unit.
 	p.rxFree, p.txFree = instant{cycle: p.rxFree.ceil()}, instant{cycle: p.txFree.ceil()}
 	p.own = instant{cycle: p.own.ceil()}
-	if c.queues.waiting.has(p.id) { // its MAC may be free a cycle later now
+	if c.queues.waiting.has(p.id) { // its MAC may now be free a cycle later
 		c.queues.stopWaiting(p)
 		c.queues.offer(p)
 	}
@@ -58,7 +58,7 @@ func (c *macs) setSpeed(p *port, mbps uint32) {
 
 func (c *macs) removePort(p *port) {
 	c.purge(p)
-	p.up, p.off = false, everyCut // packets that are on their way to it find it down
+	p.up, p.off = false, everyCut // packets on their way to it find it down
 	p.number = tailstamp.NoPort
 	c.byID[p.id] = nil
 	c.ports = slices.DeleteFunc(c.ports, func(q *port) bool { return q == p })
@@ -75,7 +75,7 @@ func (c *macs) purge(p *port) {
 	c.agenda.remove(eventKey(classDequeue, p.id))
 }
 
-// applyPool makes a pool as large as its row says, with cells of the pool of the queues without one.
+// applyPool sets a pool's size to that of its row. The cells come from the pool of the queues without one.
 func (c *queues) applyPool(r config.Pool, gone bool) {
 	b := c.buffer
 	for r.Index >= len(b.Pools) {

@@ -11,46 +11,44 @@ import (
 	"tamtam/saisim/tm"
 )
 
-// Programs in the pipes. The tables of a program's stage run right after the
-// fixed function of that stage, if it has one:
+// Programs in the pipes. The tables of a program's stage run right after the fixed function of that stage, if it has
+// one:
 //
 //	ingress  stage 0: admission; IngressStages/2: ACL; the last: learning and forwarding
 //	egress   the last stage: MTU, ACL, routing's and ACL's rewrite
 //
-// What a program writes is what later fixed functions see (addresses, DSCP, TTL,
-// ACL metadata, traffic class), and what they do the program sees in later
-// stages. Header fields reach the bytes of a copy when it leaves, its IPv4
-// checksum adjusted; frames for the CPU and mirror copies leave as they came in,
-// and mirror copies do not run the program of the egress pipe.
+// Values that a program writes are seen by later fixed functions (addresses, DSCP, TTL, ACL metadata, traffic class),
+// and changes by these are seen by the program in later stages. Header fields reach the bytes of a copy when it leaves,
+// with its IPv4 checksum adjusted. Frames for the CPU and mirror copies leave as received, and mirror copies do not run
+// the program of the egress pipe.
 //
-// ctl.drop at the end of a stage: the packet goes nowhere, for drop.Program, but to
-// the CPU if ctl.punt or a trap says so; in the egress pipe the copy is dropped.
-// ctl.punt at the end of the ingress pipe: a copy goes to the CPU, whatever
-// forwarding says. ctl.port: forwarding does not decide, or if it is set in the
-// last stage its decision is replaced; a packet that ACLs, traps or the bridge
-// drop goes nowhere all the same. There is no such port: drop.NoDestination.
+// ctl.drop at the end of a stage: the packet is dropped, for drop.Program, except for a copy to the CPU if ctl.punt or
+// a trap requests it. In the egress pipe the copy is dropped. ctl.punt at the end of the ingress pipe: a copy goes to
+// the CPU, whatever forwarding decides. ctl.port: it replaces the decision of forwarding, which is skipped unless
+// ctl.port is set in the last stage. A packet that ACLs, traps or the bridge drop is dropped all the same. If the port
+// does not exist, the reason is drop.NoDestination.
 //
-// A packet runs the program that it met as it entered the ingress pipe (injected
-// by the CPU: at that cycle), in the egress pipe too.
+// A packet runs the program that was loaded when it entered the ingress pipe, in the egress pipe too. For a packet
+// injected by the CPU, that is the cycle of the injection.
 
 // programs is the chip's programmable part.
 type programs struct {
 	*core
-	program       *pipe.Compiled // what enters the ingress pipe runs it; nil: none
+	program       *pipe.Compiled // program of packets that enter the ingress pipe; nil if there is none
 	phv           *pipe.PHV
 	batches       tm.Ring[scheduled]
-	planned       *pipe.Compiled // after the last batch
+	planned       *pipe.Compiled // program after the last batch
 	plannedFaults []pipe.Fault
-	// programGraph is what the program makes of the chip; nil: nobody has asked.
+	// programGraph is the chip's graph with the program, nil until it is needed.
 	programGraph *chipGraph
 
-	done []func() // to be called once the chip is unlocked
+	done []func() // functions to be called once the chip is unlocked
 
 	sparePassages []*passage
 	spareHeads    []*heading
 }
 
-// board gives a packet that enters the program that there is.
+// board assigns the current program to a packet that enters.
 func (c *programs) board(pk *packet) {
 	if n := len(c.sparePassages); n > 0 {
 		pk.run = c.sparePassages[n-1]
@@ -65,13 +63,13 @@ func (c *programs) board(pk *packet) {
 	}
 }
 
-// alight is the end of a packet.
+// alight frees the program state of a packet that ends.
 func (c *programs) alight(pk *packet) {
 	c.sparePassages = append(c.sparePassages, pk.run)
 	pk.run = nil
 }
 
-// begin fills the PHV when packets have been admitted, each at its index.
+// begin fills the PHV with admitted packets, each at its index, and returns their set.
 func (c *programs) begin(vec []entering) (on pipe.Set) {
 	v, prog := c.phv, c.program
 	need := prog.Reads(false) | prog.Writes(false)
@@ -105,8 +103,7 @@ func (c *programs) begin(vec []entering) (on pipe.Set) {
 	return on
 }
 
-// fill puts a packet into the fixed fields that are the same in both pipes, as far as they are
-// needed.
+// fill writes a packet's fixed fields that are the same in both pipes, as far as they are needed.
 func (c *programs) fill(v *pipe.PHV, i int, pk *packet, need uint32) {
 	h, w := &pk.h, &v.W
 	i &= pipe.Lanes - 1
@@ -134,15 +131,14 @@ func (c *programs) fill(v *pipe.PHV, i int, pk *packet, need uint32) {
 	}
 }
 
-// clockWords gives the time of day as three words of the PHV have it.
+// clockWords returns the time of day as three words of the PHV.
 func (c *programs) clockWords(at Cycle) (seconds, fraction, ns uint64) {
 	t, _ := c.timeOfDay(at)
 	n := uint64(t.Nanoseconds)
 	return t.Seconds & (1<<48 - 1), n<<32 | n<<32/nanos, t.Seconds*nanos + n
 }
 
-// runIngress runs stages of the ingress pipe for packets, and returns those that the program has not
-// dropped.
+// runIngress runs stages of the ingress pipe for packets, and returns the packets that the program has not dropped.
 func (c *programs) runIngress(vec []entering, in pipe.Set, from, to uint32) pipe.Set {
 	v, prog := c.phv, c.program
 	if c.found != nil {
@@ -169,10 +165,10 @@ func (c *programs) runIngress(vec []entering, in pipe.Set, from, to uint32) pipe
 	return on
 }
 
-// punted reports whether the program has the packet at an index go to the CPU, too.
+// punted reports whether the program also sends the packet at an index to the CPU.
 func (c *programs) punted(i int) bool { return c.phv.W[pipe.WordControl][i]>>1&1 != 0 }
 
-// writeBack takes what the program has written to where fixed functions read it.
+// writeBack copies values that the program has written to where fixed functions read them.
 func (c *programs) writeBack(v *pipe.PHV, i int, pk *packet, wrote uint32) {
 	pk.meta = uint32(v.W[pipe.WordPorts][i])
 	pk.tc = uint8(v.W[pipe.WordClass][i] >> 32)
@@ -184,12 +180,12 @@ func (c *programs) writeBack(v *pipe.PHV, i int, pk *packet, wrote uint32) {
 	h.into(pk)
 }
 
-// steered reports whether the program says where the packet at an index leaves.
+// steered reports whether the program chose the port of the packet at an index.
 func (c *programs) steered(i int) bool {
 	return uint16(c.phv.W[pipe.WordControl][i]>>16) != noPort
 }
 
-// steer sends the packet where the program says, if it may go anywhere.
+// steer sends the packet to the port that the program chose, unless it is dropped.
 func (c *programs) steer(pk *packet, i int) {
 	if !c.steered(i) || pk.barred || pk.aclDrop || pk.act&actDrop != 0 {
 		return
@@ -201,15 +197,15 @@ func (c *programs) steer(pk *packet, i int) {
 	}
 }
 
-// A Batch is what control does to the programs in the pipes at one cycle.
+// A Batch is a change to the programs in the pipes at one cycle, with reads.
 type Batch struct {
 	pipe.Batch
-	// Done, if there is one, is called when the batch has taken effect, with what it
-	// has read; like notifications it comes with the chip unlocked and in order.
+	// Done, if not nil, is called with the values read when the batch has taken effect. Like notifications, calls come
+	// with the chip unlocked and in order.
 	Done func(BatchResult)
 }
 
-// A BatchResult is what a batch has read.
+// A BatchResult holds the values that a batch has read.
 type BatchResult struct {
 	At Cycle
 	pipe.Result
@@ -219,11 +215,11 @@ type BatchResult struct {
 type scheduled struct {
 	at      Cycle
 	batch   Batch
-	program *pipe.Compiled // that runs afterwards
+	program *pipe.Compiled // program that runs afterwards
 	faults  []pipe.Fault
 }
 
-// bits is how much of the PHV the programs take that run or are to run.
+// bits returns the number of PHV bits used by the current and all planned programs.
 func (c *programs) bits(l pipe.Limits) uint64 {
 	need := uint64(pipe.HeaderBits)
 	programs := []*pipe.Compiled{c.program, c.planned}
@@ -238,7 +234,7 @@ func (c *programs) bits(l pipe.Limits) uint64 {
 	return need
 }
 
-// skipped are the fixed functions that faults skip.
+// skipped returns the fixed functions that faults skip.
 func skipped(faults []pipe.Fault) (skips describe.Marks, err error) {
 	for _, f := range faults {
 		if !strings.HasPrefix(f.Table, "chip.") {
@@ -260,12 +256,12 @@ func skipped(faults []pipe.Fault) (skips describe.Marks, err error) {
 	return skips, nil
 }
 
-// reset unloads the program, and forgets those to come.
+// reset unloads the program and discards pending batches.
 func (c *programs) reset() {
 	c.program, c.planned, c.plannedFaults, c.programGraph, c.batches = nil, nil, nil, nil, tm.Ring[scheduled]{}
 }
 
-// source is the program that runs, nil if there is none.
+// source returns the program that runs, nil if there is none.
 func (c *programs) source() *pipe.Program {
 	if c.program == nil {
 		return nil
@@ -273,7 +269,7 @@ func (c *programs) source() *pipe.Program {
 	return c.program.Program()
 }
 
-// described returns the graph of what runs now.
+// described returns the graph of the chip with the running program.
 func (c *programs) described() *chipGraph {
 	if c.programGraph == nil {
 		var program *pipe.Program

@@ -2,14 +2,14 @@ package engine
 
 import "tamtam/saisim/pipe"
 
-// alone is where the PHV has a copy in the egress pipe, and all of what runs with it.
+// alone is the PHV index of a copy in the egress pipe. aloneSet is the set of just this copy.
 const (
 	alone             = 0
 	aloneSet pipe.Set = 1 << alone
 )
 
-// runEgress runs the program's stages of the egress pipe before the last one.
-// False: it has dropped the copy.
+// runEgress runs the program's stages of the egress pipe except the last one. It returns false if the program has
+// dropped the copy.
 func (c *programs) runEgress(p *port, cp *copyOf) bool {
 	v, pk := c.phv, cp.pk
 	prog := pk.run.program
@@ -48,8 +48,8 @@ func (c *programs) runEgressStages(p *port, pk *packet, from, to uint32) bool {
 	return on != 0
 }
 
-// finishEgress runs the last stage's program, which sees what the fixed functions
-// of that stage have done, and notes with what headers the copy leaves.
+// finishEgress runs the program in the last stage, where it sees the results of that stage's fixed functions. It notes
+// the headers with which the copy leaves, and returns false if the program has dropped it.
 func (c *programs) finishEgress(p *port, cp *copyOf) bool {
 	v, pk := c.phv, cp.pk
 	prog := pk.run.program
@@ -84,7 +84,7 @@ func (c *programs) newHeading() *heading {
 	return new(heading)
 }
 
-// copyHeading is for one more copy of the same frame.
+// copyHeading returns a copy of a heading, for another copy of the same frame.
 func (c *programs) copyHeading(h *heading) *heading {
 	if h == nil {
 		return nil
@@ -94,7 +94,7 @@ func (c *programs) copyHeading(h *heading) *heading {
 	return n
 }
 
-// freeHeading takes back the heading of a copy that is gone.
+// freeHeading takes back the heading of a copy that has ended.
 func (c *programs) freeHeading(cp *copyOf) {
 	if cp.head != nil {
 		c.spareHeads = append(c.spareHeads, cp.head)

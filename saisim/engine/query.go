@@ -12,7 +12,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// Addresses returns all addresses that are known, by VLAN and address.
+// Addresses returns all known addresses, by VLAN and address.
 func (c *Engine) Addresses() (rows []FDBRow) {
 	for i := range c.bridge.fdb.slots {
 		if e := &c.bridge.fdb.slots[i]; e.key != 0 {
@@ -25,7 +25,7 @@ func (c *Engine) Addresses() (rows []FDBRow) {
 	return rows
 }
 
-// Address returns what is known of an address, false if nothing is.
+// Address returns the row of an address, and false if it is unknown.
 func (c *Engine) Address(vid uint16, mac config.MAC) (FDBRow, bool) {
 	if e := c.bridge.fdb.find(fdbKey(vid, mac48(mac[:]))); e != nil {
 		return e.row(), true
@@ -33,10 +33,10 @@ func (c *Engine) Address(vid uint16, mac config.MAC) (FDBRow, bool) {
 	return FDBRow{}, false
 }
 
-// AddressesLeft returns how many addresses more the FDB takes.
+// AddressesLeft returns the number of addresses for which the FDB has capacity left.
 func (c *Engine) AddressesLeft() int { return c.bridge.fdb.max - c.bridge.fdb.n }
 
-// Flush forgets the addresses that want selects.
+// Flush removes the addresses that want selects.
 func (c *Engine) Flush(want func(FDBRow) bool) {
 	c.bridge.flushFDB(func(e *fdbEntry) bool { return want(e.row()) })
 }
@@ -46,36 +46,36 @@ func (c *Engine) InterfaceCounts(id config.ID) [NumInterfaceCounts]uint64 {
 	return at[*rif](&c.core, id).counts
 }
 
-// An ACLCount is what an ACL counter has counted.
+// An ACLCount holds the values of an ACL counter.
 type ACLCount struct {
 	Packets, Bytes uint64
-	Stamps         [NumStampResults]uint64 // as in a window of tail-stamping
+	Stamps         [NumStampResults]uint64 // as in a counter window of tail-stamping
 }
 
-// ACLCount returns what a counter has counted.
+// ACLCount returns the values of a counter.
 func (c *Engine) ACLCount(id config.ID) ACLCount {
 	x := at[*aclCounter](&c.core, id)
 	return ACLCount{x.packets, x.bytes, x.stamps}
 }
 
-// SYNCounts returns what a clamp of the MSS has counted.
+// SYNCounts returns the counts of an MSS clamp.
 func (c *Engine) SYNCounts(id config.ID) SYNCounts { return at[*mssClamp](&c.core, id).counts }
 
-// SetACLCount has a counter go on from a number of packets and bytes.
+// SetACLCount sets the packets and bytes of a counter.
 func (c *Engine) SetACLCount(id config.ID, packets, bytes uint64) {
 	x := at[*aclCounter](&c.core, id)
 	x.packets, x.bytes = packets, bytes
 }
 
-// A PortTally is what a port counts for SAI: its [PortCounters], and frames by kind and size.
+// A PortTally holds a port's counters for SAI: its [PortCounters], and frames by kind and size.
 type PortTally struct {
 	PortCounters
 	In, Out     Direction
-	QueueFrames int // in its queues
+	QueueFrames int // in the port's queues
 	QueueBytes  uint64
 }
 
-// PortTally returns what a port counts, and false if there is no such port.
+// PortTally returns a port's counters, and false if there is no such port.
 func (c *Engine) PortTally(id config.ID) (t PortTally, ok bool) {
 	p := at[*port](&c.core, id)
 	if p == nil {
@@ -84,7 +84,7 @@ func (c *Engine) PortTally(id config.ID) (t PortTally, ok bool) {
 	return PortTally{p.counters(), p.stats.in, p.stats.out, p.queues.Len(), p.queues.Bytes()}, true
 }
 
-// QueueState returns the state of a port's queue, false if there is none.
+// QueueState returns the state of a port's queue, and false if there is none.
 func (c *Engine) QueueState(id PortID, queue int) (QueueState, bool) {
 	p := c.port(id)
 	if p == nil || queue < 0 || queue >= p.queues.Queues() {
@@ -94,7 +94,7 @@ func (c *Engine) QueueState(id PortID, queue int) (QueueState, bool) {
 	return QueueState{uint64(q.Len()), q.Bytes(), q.Cells(), q.Counts}, true
 }
 
-// ClearWatermark has a watermark of a queue begin at what is in the queue now.
+// ClearWatermark restarts a watermark of a queue at the queue's current fill.
 func (c *Engine) ClearWatermark(id PortID, queue int, cells bool) {
 	q := c.byID[id].queues.Queue(queue)
 	if cells {
@@ -107,29 +107,29 @@ func (c *Engine) ClearWatermark(id PortID, queue int, cells bool) {
 // PoolUsed returns the cells of a pool of the packet memory that are in use.
 func (c *Engine) PoolUsed(pool int) uint64 { return c.queues.buffer.Pools[pool].Used() }
 
-// MarkFlow returns what a flow of alternate marking has counted; its generation is 0 if it has begun none.
+// MarkFlow returns the counts of a flow of alternate marking. The generation is 0 if the flow has begun none.
 func (c *Engine) MarkFlow(index uint32) altmark.ChipFlow { return c.marking.counted(index) }
 
-// CheckTask says why the groups of CMUs cannot have a task, nil if they can.
+// CheckTask returns an error if the groups of CMUs cannot add a task.
 func (c *Engine) CheckTask(l *flymon.Layout) error { return c.sketch.check(l) }
 
-// Groups returns the groups of CMUs, to be read or cleared; nil: there has been no task.
+// Groups returns the groups of CMUs, to be read or cleared. It returns nil if there has been no task.
 func (c *Engine) Groups() *cmu.Groups { return c.sketch.groups }
 
-// TaskStatus returns how a task of FlyMon is, false if there is none of that name.
+// TaskStatus returns the status of a FlyMon task, and false if there is none of that name.
 func (c *Engine) TaskStatus(task string) (flymon.ChipStatus, bool) { return c.sketch.status(task) }
 
-// RecordCounts returns what the session of a label has counted, nothing if no plan in effect has it.
+// RecordCounts returns the counts of the session with a label. They are zero if no plan in effect has it.
 func (c *Engine) RecordCounts(label string) RecordCounts { return c.recording.counted(label) }
 
-// ProgramBits returns the bits of the PHV that the programs take which run or are to run.
+// ProgramBits returns the number of PHV bits used by the current and all planned programs.
 func (c *Engine) ProgramBits() uint64 { return c.programs.bits(c.prof.Limits()) }
 
-// PathsCounted returns how many packets had their paths counted, and how many of these took one for which
-// there was no room.
+// PathsCounted returns the number of packets whose paths were counted, and how many of these took a path for which
+// there was no capacity.
 func (c *Engine) PathsCounted() (packets, other uint64) { return c.recording.paths.counted() }
 
-// Books returns the books at this instant. InFlight is counted, not derived from the rest.
+// Books returns the counts of all frames at this instant. InFlight is counted, not derived from the others.
 func (c *Engine) Books() Books {
 	b := c.books
 	b.InFlight = uint64(c.arriving.n + c.enter.Len() + c.ended.Len() + c.pipe.Len() + c.wires.leaving.n)
@@ -141,7 +141,7 @@ func (c *Engine) Books() Books {
 	return b
 }
 
-// IFAOf returns what IFA has counted by an ACL counter.
+// IFAOf returns the IFA counts of an ACL counter.
 func IFAOf(c *Engine, counter config.ID) IFACounts {
 	if x := at[*aclCounter](&c.core, counter); x != nil && x.ifa != nil {
 		return *x.ifa
@@ -149,7 +149,7 @@ func IFAOf(c *Engine, counter config.ID) IFACounts {
 	return IFACounts{}
 }
 
-// TransitOf returns what transit has counted; nothing if the switch is none.
+// TransitOf returns the IFA counts of transit. They are zero if the switch is no transit.
 func TransitOf(c *Engine) IFACounts {
 	if x := c.egress.ifa.transit; x != nil {
 		return x.counts
@@ -157,7 +157,7 @@ func TransitOf(c *Engine) IFACounts {
 	return IFACounts{}
 }
 
-// ReportCounts are the counters of a stream of an engine's reports of drops, false if there is none.
+// ReportCounts returns the counters of a stream of drop reports, and false if there is none.
 func ReportCounts(c *Engine, src, dst netip.AddrPort) ([dropreport.NumWords]uint64, bool) {
 	c.refresh()
 	return c.reporter.countsOf(src, dst)

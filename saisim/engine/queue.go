@@ -8,7 +8,7 @@ import (
 
 var verdictDrops = [...]drop.Reason{tm.Full: drop.Buffer, tm.Tail: drop.QueueLimit, tm.WREDDrop: drop.WRED}
 
-// queues are those between the pipes, and the schedulers of the ports.
+// queues holds the queues between the pipes, and the schedulers of the ports.
 type queues struct {
 	*core
 	watch      *watch
@@ -16,19 +16,19 @@ type queues struct {
 	egress     *egressPipe
 	wires      *wires
 	buffer     *tm.Buffer
-	egressFree Cycle   // the first cycle when the egress pipe, which takes one frame per cycle, does; not reset
-	waiting    portSet // ports that have one for it
+	egressFree Cycle   // first cycle at which the egress pipe accepts a frame, one per cycle; never reset
+	waiting    portSet // ports that have a frame for the egress pipe
 	waitingN   int
-	served     PortID // the last port that had its turn
+	served     PortID // the port served last
 }
 
-// reset forgets what waits, and whose turn it was.
+// reset empties the buffer and resets the scheduling.
 func (c *queues) reset() {
 	c.buffer = tm.NewBuffer(c.prof.Buffer.CellBytes, c.prof.Buffer.Cells)
 	c.waiting, c.waitingN, c.served = portSet{}, 0, profile.MaxLanes-1
 }
 
-// enqueue puts one copy into a queue of a port.
+// enqueue puts a copy into a queue of a port.
 func (c *queues) enqueue(p *port, cp *copyOf) {
 	if !p.up {
 		c.fates.dropBefore(p, cp, drop.EgressDown)
@@ -41,7 +41,7 @@ func (c *queues) enqueue(p *port, cp *copyOf) {
 	}
 	cp.queue, cp.asked = p.class.queueOf(tc, p.queues.Queues()), true
 	ecn := cp.pk.ecn && !cp.raw && cp.mirror == nil
-	if p.queues.Len() == 0 && c.egressFree <= c.now && p.txFree.cycle <= c.now+c.egressCycles { // it goes straight on
+	if p.queues.Len() == 0 && c.egressFree <= c.now && p.txFree.cycle <= c.now+c.egressCycles { // no wait
 		c.goOn(p, cp, ecn)
 		return
 	}
@@ -68,7 +68,7 @@ func (c *queues) enqueue(p *port, cp *copyOf) {
 	}
 }
 
-// goOn is enqueue for a copy that meets nobody in its queue, and goes straight on.
+// goOn does enqueue for a copy that finds its queue empty and does not wait.
 func (c *queues) goOn(p *port, cp *copyOf, ecn bool) {
 	v := p.queues.Pass(int(cp.queue), uint32(cp.buffered()), ecn)
 	if c.found != nil {
@@ -89,8 +89,7 @@ func (c *queues) foundQueue(p *port, cp *copyOf, v tm.Verdict) {
 	c.found(cp.pk, Finding{Table: TableQueue, Hit: v <= tm.Marked, Port: p.id, Queue: cp.queue, Bytes: cp.depth})
 }
 
-// offer is called for a port that holds frames and whose scheduler will not come
-// back by itself.
+// offer schedules a port that holds frames and whose scheduler will not run again by itself.
 func (c *queues) offer(p *port) {
 	switch {
 	case p.txFree.cycle > c.now+c.egressCycles:
@@ -98,13 +97,13 @@ func (c *queues) offer(p *port) {
 		p.paced = true
 		c.agenda.push(c.now, event{p.txFree.cycle - c.egressCycles, eventKey(classDequeue, p.id)})
 	case c.egressFree <= c.now:
-		c.dequeue(p) // no port waits, or it would have had this cycle
+		c.dequeue(p) // no port waits; otherwise it would have had this cycle
 	default:
 		c.wait(p)
 	}
 }
 
-// wait notes that a port could send, had it the egress pipe.
+// wait makes a port wait for the egress pipe.
 func (c *queues) wait(p *port) {
 	p.paced = true
 	c.waiting.add(p.id)
@@ -117,17 +116,16 @@ func (c *queues) stopWaiting(p *port) {
 	c.waitingN--
 }
 
-// due is called when the scheduler of a port comes back.
+// due runs the scheduler of a port.
 func (c *queues) due(p *port) {
-	if p.txFree.cycle > c.now+c.egressCycles { // the port's speed was changed meanwhile
+	if p.txFree.cycle > c.now+c.egressCycles { // the port's speed has changed in the meantime
 		c.offer(p)
 		return
 	}
 	c.wait(p)
 }
 
-// serve gives the egress pipe to the port whose turn it is: the next, by number,
-// of those that wait.
+// serve runs the egress pipe for the next waiting port, in the order of numbers.
 func (c *queues) serve() {
 	p := c.byID[c.waiting.after(c.served)]
 	c.stopWaiting(p)
@@ -162,7 +160,7 @@ func (c *queues) launch(p *port, cp *copyOf) {
 	}
 }
 
-// send gives a copy to the MAC, which has it on the wire, length bytes long, as soon as it is free.
+// send gives a copy to the MAC, which sends it as soon as it is free. length is in bytes.
 func (c *queues) send(p *port, cp *copyOf, length int) {
 	pre := instant{cycle: c.now + c.egressCycles}
 	if pre.before(p.txFree) {
@@ -175,7 +173,7 @@ func (c *queues) send(p *port, cp *copyOf, length int) {
 	c.wires.leaving.push(cp)
 }
 
-// A QueueState is what a queue holds and has counted.
+// A QueueState holds a queue's fill and counts.
 type QueueState struct {
 	Packets, Bytes, Cells uint64
 	tm.Counts

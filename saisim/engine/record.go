@@ -9,19 +9,19 @@ import (
 	"tamtam/tam/dropreport"
 )
 
-// recording is the state of table recording.
+// recording holds the state of table recording.
 type recording struct {
 	*core
 	programs *programs
-	plans    []*recordPlan // that are in effect, the last that was put behind
-	// sessions are those of plans by the index of the mirror session that has their
-	// label; nil: no plan has it.
+	plans    []*recordPlan // plans in effect; new ones are appended
+	// sessions holds plans' sessions by the index of the mirror session that has their label. nil means that no plan
+	// has it.
 	sessions [profile.MaxMirrors]*recordSession
 	paths    pathTable
 
 	spareChoices []*choice
 	spareTaken   pool[recorded]
-	nowhere      recorded // of a packet that ends in the ingress pipe
+	nowhere      recorded // end of a packet that ends in the ingress pipe
 	spareRecords pool[recordCopy]
 }
 
@@ -30,11 +30,11 @@ func (c *recording) reset() {
 	c.retrack()
 }
 
-// A recordPlan is a plan in effect. It does not change: packets keep those that they met.
+// A recordPlan is a plan in effect. It does not change: packets keep those that existed at their entry.
 type recordPlan struct {
 	row      config.RecordPlan
 	marks    []tap
-	acts     bool // one of them is of actions
+	acts     bool // true if one of the marks is for actions
 	sessions []*recordSession
 }
 
@@ -44,11 +44,11 @@ type recordSession struct {
 	sample     uint64
 	identities bool
 	plan       *recordPlan
-	tunnel     *recordTunnel // nil: it has none
-	counts     *RecordCounts // outlives the plan
+	tunnel     *recordTunnel // nil if it has none
+	counts     *RecordCounts // exists longer than the plan
 }
 
-// choose matches a packet with the mirror sessions of a set, which record.
+// choose matches a packet with the mirror sessions of a set, all of which record.
 func (c *recording) choose(pk *packet, set uint64) {
 	for ; set != 0; set &= set - 1 {
 		i := bits.TrailingZeros64(set)
@@ -84,7 +84,7 @@ func (r *recording) newChoice() *choice {
 	return x
 }
 
-// mirrorTo has copies of a packet made for a set of sessions; those that record choose.
+// mirrorTo schedules copies of a packet for a set of sessions. Sessions that record match it instead.
 func (c *recording) mirrorTo(pk *packet, set uint64) {
 	if set&c.recorders != 0 {
 		c.choose(pk, set&c.recorders)
@@ -93,14 +93,14 @@ func (c *recording) mirrorTo(pk *packet, set uint64) {
 	pk.mirrors |= set
 }
 
-// take has record copies made of a copy, when it is, or would be, through the egress pipe.
+// take schedules record copies of a copy, for when it is, or would be, through the egress pipe.
 func (c *recording) take(cp *copyOf, t taken) {
 	x := c.spareTaken.take()
 	c.fill(x, cp, t)
 	c.leave(mirroring{copy: copyOf{pk: cp.pk}, taken: x})
 }
 
-// fill says where a copy ends that is recorded.
+// fill stores the end of a copy that is recorded.
 func (c *recording) fill(x *recorded, cp *copyOf, t taken) {
 	x.taken = t
 	if cp.pk.record.acts && cp.pk.run != nil {
@@ -115,7 +115,7 @@ func (c *recording) fill(x *recorded, cp *copyOf, t taken) {
 	}
 }
 
-// word is the record of what a packet has passed.
+// word returns the record bits of the tables that a packet has passed.
 func (p *recordPlan) word(was *passed, a *acted) (w uint64) {
 	for i := range p.marks {
 		m := &p.marks[i]
@@ -137,15 +137,14 @@ func (p *recordPlan) word(was *passed, a *acted) (w uint64) {
 	return w
 }
 
-// free takes back what a mirror copy that is gone was wrapped in, if that was a
-// record copy.
+// free takes back the encapsulation of a mirror copy that has ended, if it was a record copy.
 func (r *recording) free(e *mirrorEncap) {
 	if x := e.record; x != nil {
 		r.spareRecords.give(x)
 	}
 }
 
-// lose is free for what is dropped.
+// lose counts a dropped record copy or report as lost, and frees a record copy.
 func (r *recording) lose(e *mirrorEncap) {
 	if e.record != nil {
 		e.record.counts.Lost++
@@ -170,13 +169,13 @@ func (r *recording) countPath(pk *packet, p *passed) {
 	}
 }
 
-// retrack says whether packets that enter from now on have their trails kept, and what they meet noted.
+// retrack decides whether entering packets from now on keep their trails and note their lookups.
 func (c *recording) retrack() {
 	c.noting = c.kept > 0 || c.identifies()
 	c.tracking = c.observer != nil || len(c.plans) > 0
 }
 
-// through is what a copy has passed in the egress pipe, the fixed functions given.
+// through returns the tables that a copy has passed at the end of the egress pipe. fixed holds the fixed functions.
 func (c *recording) through(cp *copyOf, fixed describe.Marks, runs bool) passed {
 	p := cp.pk.sofar()
 	p.fixed = fixed
@@ -186,7 +185,7 @@ func (c *recording) through(cp *copyOf, fixed describe.Marks, runs bool) passed 
 	return p
 }
 
-// trailOf is the trail of a copy that has not come to the egress pipe.
+// trailOf returns the trail of a copy that has not reached the egress pipe.
 func (c *recording) trailOf(cp *copyOf) Trail {
 	if cp.pk.graph == nil || cp.mirror != nil {
 		return Trail{}
@@ -195,7 +194,7 @@ func (c *recording) trailOf(cp *copyOf) Trail {
 	return p.trail(cp.pk.graph)
 }
 
-// identifies reports whether a session of a plan in effect wants identities.
+// identifies reports whether a session of a plan in effect requires identities.
 func (r *recording) identifies() bool {
 	for _, p := range r.plans {
 		for _, s := range p.sessions {

@@ -6,15 +6,14 @@ import (
 	"tamtam/tam/record"
 )
 
-// MaxPaths is how many paths the chip counts.
+// MaxPaths is the maximum number of paths that the chip counts.
 const MaxPaths = 1024
 
-// A pathTable counts paths: open addressing, linear probing, of a size that it never
-// grows beyond.
+// A pathTable counts paths: open addressing, linear probing, of fixed size.
 type pathTable struct {
-	graph *chipGraph // of all that is counted
-	words int        // of passed.ran that the graph's tables need
-	slots []pathSlot // twice MaxPaths; no packets: free
+	graph *chipGraph // graph of all counted paths
+	words int        // number of words of passed.ran that the graph's tables need
+	slots []pathSlot // twice MaxPaths; a slot without packets is free
 	n     int
 	// All packets, and those whose path found no room.
 	packets, other uint64
@@ -25,7 +24,7 @@ type pathSlot struct {
 	packets uint64
 }
 
-// begin forgets what was counted.
+// begin clears the counts.
 func (t *pathTable) begin(g *chipGraph) {
 	if t.slots == nil {
 		t.slots = make([]pathSlot, 2*MaxPaths)
@@ -34,7 +33,7 @@ func (t *pathTable) begin(g *chipGraph) {
 	t.graph, t.words, t.n, t.packets, t.other = g, (len(g.program)+63)/64, 0, 0, 0
 }
 
-// find returns the slot of a path, a new one if need be; nil: there is no room.
+// find returns the slot of a path. It adds the path if necessary, and returns nil if there is no room.
 func (t *pathTable) find(p *passed) *pathSlot {
 	h := uint64(p.fixed)
 	for i := range t.words {
@@ -58,10 +57,10 @@ func (t *pathTable) find(p *passed) *pathSlot {
 	}
 }
 
-// counted are all packets, and those of them whose path found no room.
+// counted returns the number of all packets, and of those whose path found no room.
 func (t *pathTable) counted() (packets, other uint64) { return t.packets, t.other }
 
-// counts returns the paths that were counted.
+// counts returns the counted paths.
 func (t *pathTable) counts() []record.PathCount {
 	list := []record.PathCount{}
 	for i := range t.slots {

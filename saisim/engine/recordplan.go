@@ -7,13 +7,13 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// A planRow is what is compiled of a row of a plan.
+// A planRow is a compiled row of a plan.
 type planRow struct {
-	plan   *recordPlan // nil: it is idle
+	plan   *recordPlan // nil while the plan is idle
 	counts map[string]*RecordCounts
 }
 
-// applyRecordPlan puts a plan into effect, or out of it.
+// applyRecordPlan adds a plan to those in effect, or removes it.
 func (c *recording) applyRecordPlan(r config.RecordPlan, gone bool) {
 	x := at[*planRow](c.core, r.Object)
 	if x == nil {
@@ -33,8 +33,8 @@ func (c *recording) applyRecordPlan(r config.RecordPlan, gone bool) {
 	c.retrack()
 }
 
-// begin makes the plan of the row, with counters of labels that it had. The graph is that of the
-// row: what is planned for another is refused.
+// begin compiles the plan of the row, and keeps the counters of labels that it had before. The graph must be that of
+// the row: plans for another graph are refused.
 func (x *planRow) begin(r config.RecordPlan, g *chipGraph) {
 	p := &recordPlan{row: r}
 	for _, m := range r.Marks {
@@ -88,7 +88,7 @@ func (r *recording) session(label string) *recordSession {
 	return nil
 }
 
-// counted is what the session of a label has counted, nothing if no plan in effect has it.
+// counted returns the counts of the session of a label. They are zero if no plan in effect has it.
 func (r *recording) counted(label string) RecordCounts {
 	if s := r.session(label); s != nil {
 		return *s.counts
@@ -96,7 +96,7 @@ func (r *recording) counted(label string) RecordCounts {
 	return RecordCounts{}
 }
 
-// bits is what plans take of the PHV.
+// bits returns the number of PHV bits used by plans.
 func (r *recording) bits() (n uint32) {
 	for _, p := range r.plans {
 		n += uint32(p.row.PHV.Bits())

@@ -5,7 +5,7 @@ import (
 	"tamtam/saisim/tailstamp"
 )
 
-// copies is replicate in general.
+// copies does replicate in the general case.
 func (c *ingressPipe) copies(pk *packet) {
 	pk.whole()
 	if pk.plain {
@@ -40,7 +40,8 @@ func (c *ingressPipe) copies(pk *packet) {
 	c.fates.release(pk)
 }
 
-// toPorts queues the copies for ports, and returns how many they are, the port of the last one, and why there are none.
+// toPorts queues the copies for ports. It returns their number, the port of the last one, and the reason if there are
+// none.
 func (c *ingressPipe) toPorts(pk *packet) (n int, out *port, why drop.Reason) {
 	v := &pk.verdict
 	why = pk.why
@@ -72,7 +73,7 @@ func (c *ingressPipe) toPorts(pk *packet) (n int, out *port, why drop.Reason) {
 	return n, out, why
 }
 
-// toBridgePort queues a copy at a bridge port, and returns the port where it is; nil: there is none.
+// toBridgePort queues a copy at a bridge port, and returns its port. If there is none, it returns nil and the reason.
 func (c *ingressPipe) toBridgePort(pk *packet, bp *bridgePort) (*port, drop.Reason) {
 	p := bp.port
 	if bp.lag != nil {
@@ -81,16 +82,16 @@ func (c *ingressPipe) toBridgePort(pk *packet, bp *bridgePort) (*port, drop.Reas
 		}
 	}
 	if p == nil {
-		return nil, drop.NoDestination // the bridge port was removed meanwhile
+		return nil, drop.NoDestination // the bridge port was removed in the meantime
 	}
 	c.queues.enqueue(p, c.copy(pk, bp.tagging(pk)))
 	return p, 0
 }
 
-// tagging returns what becomes of the packet's VLAN tag at the bridge port;
-// where its VLAN is unknown the frame stays as it is.
+// tagging returns the action on the packet's VLAN tag at the bridge port. If the bridge port is not in the packet's
+// VLAN, the frame stays unchanged.
 func (bp *bridgePort) tagging(pk *packet) tagAction {
-	if pk.edited && pk.edit.routed && pk.vid == 0 { // by a port without VLANs
+	if pk.edited && pk.edit.routed && pk.vid == 0 { // routed out of a port without VLANs
 		if pk.tagged {
 			return tagAction{op: tagStrip}
 		}
@@ -119,8 +120,8 @@ func (bp *bridgePort) tagging(pk *packet) tagAction {
 	return tagAction{}
 }
 
-// toCPU hands a copy to the CPU, unless the policer of its trap does not let it pass; alone says that the
-// packet goes nowhere else, for the reason why.
+// toCPU hands a copy to the CPU, unless the policer of its trap drops it. alone means that the packet goes nowhere
+// else, for the reason why.
 func (c *ingressPipe) toCPU(cp *copyOf, alone bool, why drop.Reason) {
 	to := c.traps.cpu(cp.pk.trap)
 	passes := to.policer == nil || to.policer.passes(c.now, uint64(cp.pk.length+fcsLen))
@@ -143,8 +144,8 @@ func (c *ingressPipe) toCPU(cp *copyOf, alone bool, why drop.Reason) {
 	c.punt(cp, to.queue)
 }
 
-// punt hands a copy to the CPU. If a session matched it, it carries the ingress
-// stamp. What leaves by ports up to now comes first.
+// punt hands a copy to the CPU. If a session matched it, it carries the ingress stamp. Frames that leave by ports up to
+// now come first.
 func (c *ingressPipe) punt(cp *copyOf, queue uint8) {
 	pk, now := cp.pk, c.now
 	c.wires.run(now)
@@ -176,7 +177,7 @@ func (c *ingressPipe) punt(cp *copyOf, queue uint8) {
 	c.fates.release(pk)
 }
 
-// dropHere drops a packet without copies that goes nowhere.
+// dropHere drops a packet without copies.
 func (c *ingressPipe) dropHere(pk *packet, why drop.Reason) {
 	if pk.graph != nil {
 		t := pk.nowhere(why)

@@ -19,7 +19,7 @@ func (c *reporter) reset() {
 	c.taken()
 }
 
-// due is when the next drop is to be reported, or the interval of a flow ends, if flows is true.
+// due returns the cycle of the next drop to report. If flows is true, it includes the end of a flow's interval.
 func (c *reporter) due(flows bool) Cycle {
 	at := never
 	if l := c.firstNoted(); l != nil {
@@ -36,7 +36,7 @@ func (c *reporter) due(flows bool) Cycle {
 	return at
 }
 
-// run reports what is due now: drops, then flows.
+// run makes the reports that are due now: drops, then flows.
 func (c *reporter) run() {
 	for l := c.firstNoted(); l != nil && l.First().at+c.wait <= c.now; l = c.firstNoted() {
 		x := *l.First()
@@ -56,7 +56,7 @@ func (c *reporter) run() {
 	}
 }
 
-// report has the events that have selected a drop report it.
+// report reports a drop for each event that has selected it.
 func (c *reporter) report(x *notedDrop) {
 	c.h = headers{}
 	if pk := x.pk; len(pk.data) >= ethernetHeader {
@@ -92,7 +92,7 @@ func (c *reporter) report(x *notedDrop) {
 	}
 }
 
-// passes reports whether an event may report once more, and counts it.
+// passes reports whether an event may send another report, and counts it.
 func (c *reporter) passes(e *tamEvent) bool {
 	if e.limiter != nil && !e.limiter.passes(c.now, 0) {
 		e.counts[dropreport.WordRateLimited]++
@@ -102,7 +102,7 @@ func (c *reporter) passes(e *tamEvent) bool {
 	return true
 }
 
-// ntp is what the clock says at a cycle, and what is to be said of that.
+// ntp returns the clock's NTP time at a cycle, and the flags that qualify it.
 func (c *core) ntp(at Cycle) (uint64, uint8) {
 	t, unsync := c.timeOfDay(at)
 	flags := uint8(0)
@@ -116,7 +116,7 @@ func (c *core) ntp(at Cycle) (uint64, uint8) {
 	return v, flags
 }
 
-// keyOf is the flow of a drop, by the headers of its frame.
+// keyOf returns the flow of a drop, by the headers of its frame.
 func (c *reporter) keyOf(x *notedDrop) flowKey {
 	h := &c.h
 	k := flowKey{in: x.in, out: x.out, why: x.why, stage: x.stage, flags: x.flags}
@@ -146,7 +146,7 @@ func (c *reporter) keyOf(x *notedDrop) flowKey {
 	return k
 }
 
-// flowDrop is a drop of an event with a threshold.
+// flowDrop handles a drop of an event with a threshold.
 func (c *reporter) flowDrop(e *tamEvent, x *notedDrop, at uint64, timing uint8) {
 	t, k := e.table, c.keyOf(x)
 	if i := t.find(&k); i != 0 {
@@ -179,7 +179,7 @@ func (c *reporter) end(e *tamEvent, i int32) {
 	c.flows--
 }
 
-// intervalEnds is the end of a flow's interval: the flow goes on, if there were drops in it, or is over.
+// intervalEnds ends a flow's interval. The flow goes on if there were drops in the interval, otherwise it ends.
 func (c *reporter) intervalEnds(e *tamEvent, i int32) {
 	t := e.table
 	f := &t.flows[i]
@@ -196,7 +196,7 @@ func (c *reporter) intervalEnds(e *tamEvent, i int32) {
 	c.end(e, i)
 }
 
-// flowReport reports a flow; with the packet that it began with.
+// flowReport reports a flow. pk is the flow's first packet, nil for later reports.
 func (c *reporter) flowReport(e *tamEvent, i int32, why dropreport.Event, pk *packet) {
 	if !c.passes(e) {
 		return

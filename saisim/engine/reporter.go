@@ -6,7 +6,7 @@ import (
 	"tamtam/saisim/tailstamp"
 )
 
-// reporter makes reports of drops that were noted, and sends them.
+// reporter makes reports of noted drops, and sends them.
 type reporter struct {
 	*core
 	watch  *watch
@@ -17,16 +17,16 @@ type reporter struct {
 	egress *egressPipe
 	reporting
 
-	frame  []byte // that is being made
+	frame  []byte // the frame that is being made
 	h      headers
 	record reportRecord
-	left   packet // a frame as it leaves, that is reported
+	left   packet // a reported frame, as it leaves
 }
 
-// maxReport is the longest frame of a report, IPv6 and all.
+// maxReport is the longest frame of a report, with IPv6.
 const maxReport = ethernetHeader + config.MaxReportMTU
 
-// leave sends the frame that was made, which holds a message to a collector.
+// leave sends the completed frame, which holds a message to a collector.
 func (c *reporter) leave(x *sending) {
 	x.finish(c.frame)
 	n := len(c.frame)
@@ -65,7 +65,7 @@ func (c *reporter) leave(x *sending) {
 	c.fates.release(pk)
 }
 
-// toCPU hands a report to the CPU, unless the policer of its trap does not let it pass.
+// toCPU hands a report to the CPU, unless the policer of its trap drops it.
 func (c *reporter) toCPU(x *sending, cp *copyOf) {
 	pk, now := cp.pk, c.now
 	if x.policer != nil && !x.policer.passes(now, uint64(pk.length+fcsLen)) {

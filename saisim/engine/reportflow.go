@@ -25,7 +25,7 @@ func (k *flowKey) hash() uint32 {
 	return uint32(h>>32) % (2 * config.DropFlows)
 }
 
-// find returns the flow with a key, 0 if it is not known.
+// find returns the flow with a key, 0 if there is none.
 func (t *flowTable) find(k *flowKey) int32 {
 	i := t.buckets[k.hash()]
 	for i != 0 && t.flows[i].key != *k {
@@ -34,7 +34,7 @@ func (t *flowTable) find(k *flowKey) int32 {
 	return i
 }
 
-// add adds a flow; there must be room.
+// add adds a flow. The table must not be full.
 func (t *flowTable) add(k *flowKey, now Cycle) int32 {
 	i := t.free
 	f := &t.flows[i]
@@ -48,7 +48,7 @@ func (t *flowTable) add(k *flowKey, now Cycle) int32 {
 	return i
 }
 
-// remove forgets a flow.
+// remove deletes a flow.
 func (t *flowTable) remove(i int32) {
 	f := &t.flows[i]
 	at := &t.buckets[f.key.hash()]
@@ -62,7 +62,7 @@ func (t *flowTable) remove(i int32) {
 	t.n--
 }
 
-// lately makes a flow the one with the last drop.
+// lately makes a flow the one with the latest drop.
 func (t *flowTable) lately(i int32) {
 	f := &t.flows[i]
 	last := t.flows[0].older
@@ -75,10 +75,10 @@ func (t *flowTable) unlinkUse(i int32) {
 	t.flows[f.newer].older, t.flows[f.older].newer = f.older, f.newer
 }
 
-// stalest is the flow whose last drop was the longest ago.
+// stalest returns the flow whose last drop is the oldest.
 func (t *flowTable) stalest() int32 { return t.flows[0].newer }
 
-// begin begins an interval, which ends no sooner than those that have begun.
+// begin begins a flow's interval. It ends no sooner than those that have begun.
 func (t *flowTable) begin(i int32, now Cycle) {
 	f, last := &t.flows[i], t.flows[0].sooner
 	f.until = now + t.aging
@@ -94,5 +94,5 @@ func (t *flowTable) unlinkTime(i int32) {
 	t.flows[f.sooner].later, t.flows[f.later].sooner = f.later, f.sooner
 }
 
-// soonest is the flow whose interval ends first, 0 if there is none.
+// soonest returns the flow whose interval ends first, 0 if there is none.
 func (t *flowTable) soonest() int32 { return t.flows[0].later }

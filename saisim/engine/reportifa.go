@@ -6,7 +6,7 @@ import (
 	"tamtam/tam/ifa"
 )
 
-// applyIFA takes from the row of an object how what is stripped is reported.
+// applyIFA compiles the part of an object's row that defines how stripped copies are reported.
 func (c *reporter) applyIFA(r config.TAMInt) {
 	x := at[*ifaInt](c.core, r.ID)
 	if x == nil {
@@ -25,7 +25,7 @@ func (c *reporter) applyIFA(r config.TAMInt) {
 	e.layout, e.every = newReportLayout(&e.row), c.clock.Load().CycleAt(e.row.Templates)
 }
 
-// reporting are all events, those of drops and those of IFA.
+// reportingEvents returns all events, those of drops and those of IFA.
 func (c *reporter) reportingEvents() (all []*tamEvent) {
 	for _, e := range c.events {
 		if e != nil {
@@ -40,7 +40,7 @@ func (c *reporter) reportingEvents() (all []*tamEvent) {
 	return all
 }
 
-// stripped reports a copy that was made of one whose IFA was taken out, as it would leave with it.
+// stripped reports a copy of a frame whose IFA was removed. The copy is reported as it would leave with IFA.
 func (c *reporter) stripped(cp *copyOf) {
 	w := cp.ifa
 	if w == nil || w.of == nil || w.of.reports == nil {

@@ -8,7 +8,7 @@ import (
 	"tamtam/tam/dropreport"
 )
 
-// applyTAM compiles a TAM object. What follows from several rows is derived.
+// applyTAM compiles a TAM object. derive does everything that depends on several rows.
 func (c *reporter) applyTAM(r config.TAM, gone bool) {
 	c.stale = true
 	if x := at[*tamSet](c.core, r.ID); x != nil && !gone {
@@ -43,14 +43,14 @@ func (c *reporter) applyEvent(r config.TAMEvent, gone bool) {
 	}
 }
 
-// limitOf is the policer of an event's reports.
+// limitOf returns the configuration of the policer of an event's reports.
 func limitOf(r *config.TAMEvent) config.Policer {
 	return config.Policer{
 		Mode: config.StormControl, CIR: r.Rate, CBS: r.Burst, Drop: [config.NumColours]bool{config.Red: true},
 	}
 }
 
-// forget drops what an event that is gone would have reported.
+// forget discards the pending reports of a removed event.
 func (c *reporter) forget(x *tamEvent) {
 	c.events[x.row.Index] = nil
 	c.born[x.row.Index] = math.MaxUint32
@@ -78,7 +78,7 @@ func (c *reporter) applyCollector(r config.TAMCollector, gone bool) {
 	x.row = r
 }
 
-// derive finds out which events there are, and where their reports go.
+// derive updates the events and the receivers of their reports.
 func (c *reporter) derive() {
 	on := false
 	for _, s := range c.ids {
@@ -123,7 +123,7 @@ func (c *core) setOf(tams []config.ID) (set eventSet) {
 	return set
 }
 
-// domainOf is that of the first TAM object that has an event.
+// domainOf returns the domain of the first TAM object that has an event.
 func (c *reporter) domainOf(e *tamEvent) (domain uint32) {
 	first := config.None
 	for id, s := range c.ids {
@@ -134,9 +134,9 @@ func (c *reporter) domainOf(e *tamEvent) (domain uint32) {
 	return domain
 }
 
-// deriveEvent finds the event's domain, its collectors, and its limit.
+// deriveEvent updates the event's domain, its collectors, and its limit.
 func (c *reporter) deriveEvent(e *tamEvent) {
-	if e.row.Layout != config.ReportIFA { // whose domain is the device
+	if e.row.Layout != config.ReportIFA { // the domain of IFA reports is the device
 		e.domain = c.domainOf(e)
 	}
 	switch r := &e.row; {
@@ -152,12 +152,12 @@ func (c *reporter) deriveEvent(e *tamEvent) {
 	for _, id := range e.row.Collectors {
 		if to := at[*tamCollector](c.core, id); to != nil {
 			x := c.sendTo(e, to, had)
-			e.to, had = append(e.to, x), append(had, x) // one that is named twice is the same one
+			e.to, had = append(e.to, x), append(had, x) // a collector that is named twice gets one sending
 		}
 	}
 }
 
-// sendTo returns how an event's reports go to a collector, which had some before.
+// sendTo returns the sending of an event's reports to a collector. It is an existing one of had, if one fits.
 func (c *reporter) sendTo(e *tamEvent, to *tamCollector, had []*sending) *sending {
 	r := &to.row
 	k := streamKey{netip.AddrPortFrom(r.Src, r.SrcPort), netip.AddrPortFrom(r.Dst, r.DstPort), e.domain}
@@ -180,7 +180,7 @@ func (c *reporter) sendTo(e *tamEvent, to *tamCollector, had []*sending) *sendin
 	return x
 }
 
-// watchFill has the bytes in the port's queues counted by where they came in, or no more.
+// watchFill starts or stops counting the bytes in the port's queues by ingress port.
 func (p *port) watchFill(on bool, lanes int) {
 	if on == (p.fill != nil) {
 		return
@@ -195,7 +195,7 @@ func (p *port) watchFill(on bool, lanes int) {
 	}
 }
 
-// countsOf are the counters of a stream of reports, false if there is none.
+// countsOf returns the counters of a stream of reports, and false if there is none.
 func (c *reporter) countsOf(src, dst netip.AddrPort) (n [dropreport.NumWords]uint64, ok bool) {
 	for k, s := range c.streams {
 		if k.src != src || k.dst != dst {

@@ -33,7 +33,7 @@ func newReportLayout(r *config.TAMEvent) reportLayout {
 	return l
 }
 
-// add adds elements to a part of the template, and what RFC 5610 says of own ones.
+// add adds elements to a part of the template, and the type information (RFC 5610) of own elements.
 func (l *reportLayout) add(p *templatePart, fields []*ipfix.Element, length func(*ipfix.Element) uint16,
 	enterprise uint32) {
 	for _, e := range fields {
@@ -55,7 +55,7 @@ func (l *reportLayout) add(p *templatePart, fields []*ipfix.Element, length func
 	}
 }
 
-// Sets of IPFIX, and how long headers are.
+// Set ids of IPFIX, and lengths of headers.
 const (
 	ipfixVersion            = 10
 	setTemplate, setOptions = 2, 3
@@ -79,7 +79,7 @@ func (l *reportLayout) template(b []byte, mask uint16) []byte {
 	return b
 }
 
-// reportGroups are the groups in the order of the wire.
+// reportGroups holds the groups in the order on the wire.
 var reportGroups = [dropreport.NumGroups]dropreport.Group{dropreport.In, dropreport.Out, dropreport.Queue,
 	dropreport.Flow, dropreport.IPv4, dropreport.IPv6, dropreport.L4, dropreport.MAC, dropreport.Frame}
 
@@ -91,7 +91,7 @@ func (l *reportLayout) infoTemplate(b []byte) []byte {
 		345>>8, 345&0xff, 0, 2, 341>>8, 341&0xff, 0xff, 0xff, 340>>8, 340&0xff, 0xff, 0xff)
 }
 
-// compose makes the headers of reports to a collector. Lengths and checksums are of no packet.
+// compose makes the headers of reports to a collector. Lengths and checksums are not set.
 func (t *sending) compose(own uint64, dscp uint8) {
 	r := &t.row
 	smac := r.SMAC
@@ -119,7 +119,7 @@ func (t *sending) compose(own uint64, dscp uint8) {
 	t.head = append(b, 0, 0, 0, 0)
 }
 
-// room is how many bytes a message has at most.
+// room returns the maximum number of bytes of a message.
 func (t *sending) room() int { return t.row.MTU - (len(t.head) - ethernetHeader) }
 
 // finish writes lengths and checksums into the headers in front of a message.
@@ -143,12 +143,12 @@ func (t *sending) finish(b []byte) {
 		sum = sum&0xffff + sum>>16
 	}
 	if sum = ^sum & 0xffff; sum == 0 {
-		sum = 0xffff // 0 says that there is none
+		sum = 0xffff // 0 means no checksum
 	}
 	binary.BigEndian.PutUint16(udp[6:], uint16(sum))
 }
 
-// addWords adds words of 16 bits; an odd byte is the upper half of one.
+// addWords adds words of 16 bits. An odd last byte is the upper half of a word.
 func addWords(sum uint32, b []byte) uint32 {
 	for ; len(b) > 1; b = b[2:] {
 		sum += uint32(b[0])<<8 | uint32(b[1])

@@ -7,7 +7,7 @@ import (
 	"tamtam/tam/dropreport"
 )
 
-// mask are the groups of the record.
+// mask returns the groups of the record.
 func (r *reportRecord) mask() uint16 {
 	m := r.key.mask
 	if r.queued {
@@ -19,7 +19,7 @@ func (r *reportRecord) mask() uint16 {
 	return m
 }
 
-// sendRecord sends a record to all collectors of an event, and says to how many.
+// sendRecord sends a record to all collectors of an event, and returns their number.
 func (c *reporter) sendRecord(e *tamEvent, r *reportRecord) (sent uint64) {
 	for _, x := range e.to {
 		if x.nobody {
@@ -50,7 +50,7 @@ func (c *reporter) sendRecord(e *tamEvent, r *reportRecord) (sent uint64) {
 	return sent
 }
 
-// begin begins a message: headers, those of IPFIX included.
+// begin begins a message with its headers, including that of IPFIX.
 func (c *reporter) begin(e *tamEvent, x *sending) {
 	now, _ := c.timeOfDay(c.now)
 	b := append(c.frame[:0], x.head...)
@@ -60,12 +60,12 @@ func (c *reporter) begin(e *tamEvent, x *sending) {
 	c.frame = binary.BigEndian.AppendUint32(b, e.domain)
 }
 
-// openSet begins the one set of a message with records.
+// openSet begins a message's only set, which holds records.
 func (c *reporter) openSet(id uint16) {
 	c.frame = append(c.frame, byte(id>>8), byte(id), 0, 0)
 }
 
-// message writes the length of a message, and of its last set if that has records.
+// message writes the length of a message. If it has records, it also writes the length of its set.
 func (c *reporter) message(x *sending, records uint32) {
 	m := c.frame[len(x.head):]
 	binary.BigEndian.PutUint16(m[2:], uint16(len(m)))
@@ -75,8 +75,8 @@ func (c *reporter) message(x *sending, records uint32) {
 	x.encap.report.sequence += records
 }
 
-// templates sends the template of a record to a collector unless it has it, and before that, where it is time, what own
-// elements are.
+// templates sends the template of a record to a collector that does not have it. Before that, it sends the type
+// information of own elements when that is due.
 func (c *reporter) templates(e *tamEvent, x *sending, mask uint16) {
 	if !x.began || x.messages >= config.ReportMessages || c.now-x.refreshed >= e.every {
 		x.began, x.refreshed, x.messages, x.known = true, c.now, 0, [len(x.known)]uint64{}
@@ -101,7 +101,7 @@ func (c *reporter) finishTemplate(x *sending) {
 	c.leave(x)
 }
 
-// typeInformation sends what own elements are, in as many messages as it takes.
+// typeInformation sends the type information of own elements, in as many messages as necessary.
 func (c *reporter) typeInformation(e *tamEvent, x *sending) {
 	for left := e.layout.info; len(left) > 0; {
 		c.begin(e, x)
@@ -118,7 +118,7 @@ func (c *reporter) typeInformation(e *tamEvent, x *sending) {
 	}
 }
 
-// append appends the record as it goes to a collector.
+// append appends the record in the form for a collector.
 func (r *reportRecord) append(b []byte, x *sending) []byte {
 	u32, u64 := binary.BigEndian.AppendUint32, binary.BigEndian.AppendUint64
 	k := &r.key
@@ -174,7 +174,7 @@ func (k *flowKey) append(b []byte, mask uint16) []byte {
 	return b
 }
 
-// section appends as much of a frame as there is room for, behind its length, and says whether it was longer.
+// section appends as much of a frame as fits, after its length, and reports whether the frame was longer.
 func (x *sending) section(b []byte, pk *packet) ([]byte, bool) {
 	n := min(len(pk.data), x.room()-(len(b)-len(x.head))-3)
 	if x.row.Truncate > 0 {

@@ -7,24 +7,24 @@ import (
 	"tamtam/tam/dropreport"
 )
 
-// toReport is what is known of drops that are to be reported.
+// toReport holds the drops that are to be reported.
 type toReport struct {
 	during when
-	noted  int // drops that wait
-	flows  int // that are known, of all events
+	noted  int // number of waiting drops
+	flows  int // number of flows of all events
 	lists  [numWhens]tm.Ring[notedDrop]
-	wait   Cycle  // from a drop to its report
-	age    uint32 // how many events there have been
+	wait   Cycle  // cycles from a drop to its report
+	age    uint32 // number of events ever created
 	born   [config.MaxTAMEvents]uint32
-	tams   []config.ID // of the switch
-	always eventSet    // of the switch; derived
+	tams   []config.ID // TAM objects of the switch
+	always eventSet    // events of the switch; derived
 }
 
-// A notedDrop is a drop that waits, with what would be other by the time of the report.
+// A notedDrop is a drop that waits, with the values that may change before its report.
 type notedDrop struct {
 	at      Cycle
-	pk      *packet // of which it is one more use
-	in, out uint32  // interfaces; 0: none
+	pk      *packet // counts as a reference to it
+	in, out uint32  // interfaces; zero means none
 	depth   uint32
 	fillers [dropreport.Fillers]filler
 	events  eventSet
@@ -35,57 +35,57 @@ type notedDrop struct {
 	queued  bool
 }
 
-// A tamEvent is an event that has drops reported.
+// A tamEvent is an event that reports drops.
 type tamEvent struct {
 	row     config.TAMEvent
-	limiter *policer // nil: any number of reports
-	seen    uint64   // drops, for sampling
+	limiter *policer // nil means no limit on reports
+	seen    uint64   // number of drops, for sampling
 	counts  [dropreport.WordSent]uint64
 	layout  reportLayout
-	every   Cycle // templates go again
+	every   Cycle // cycles after which templates are sent again
 	domain  uint32
 	to      []*sending // derived
-	table   *flowTable // nil: there was never a threshold
+	table   *flowTable // nil if there was never a threshold
 }
 
-// A tamCollector is where reports go.
+// A tamCollector is a receiver of reports.
 type tamCollector struct{ row config.TAMCollector }
 
-// A sending is an event's reports to one collector, whose copies it marks.
+// A sending holds an event's reports to one collector. Its encap marks the copies.
 type sending struct {
 	of *tamCollector
-	// What its templates depend on.
+	// Values on which its templates depend.
 	layout     config.ReportLayout
 	enterprise uint32
 
 	row     config.TAMCollector
-	policer *policer // of reports to the CPU; nil: none
+	policer *policer // policer of reports to the CPU; nil if there is none
 	port    *port
 	lag     *lag
-	head    []byte // Ethernet, IP and UDP
+	head    []byte // headers of Ethernet, IP and UDP
 	dscp    uint8
-	nobody  bool // nobody knows where to
+	nobody  bool // true if the destination is unknown
 
 	encap     mirrorEncap
-	began     bool // templates went once
+	began     bool // true once templates were sent
 	refreshed Cycle
 	messages  int
-	known     [dropreport.Masks / 64]uint64 // templates that went since
+	known     [dropreport.Masks / 64]uint64 // templates sent since refreshed
 }
 
-// reporting is what is compiled of rows that have drops reported.
+// reporting holds the compiled rows of drop reporting.
 type reporting struct {
 	events  [config.MaxTAMEvents]*tamEvent
 	streams map[streamKey]*stream
 }
 
-// A reportRecord is what a report says.
+// A reportRecord holds the values of a report.
 type reportRecord struct {
 	event                     dropreport.Event
 	at                        uint64
 	delta, first, last, total uint64
 	key                       flowKey
-	pk                        *packet // whose frame stands in it; nil: none
+	pk                        *packet // packet whose frame is included; nil if there is none
 	queue                     uint8
 	queued                    bool
 	depth                     uint32

@@ -7,8 +7,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// apply edits a frame whose IP header is at l3, with the AltMark option's flags at
-// altMark in it.
+// apply edits a frame with its IP header at l3. altMark is the offset of the AltMark option's flags in the header.
 func (e *edit) apply(b []byte, l3 int, v4 bool, altMark uint16) {
 	if e.routed {
 		putMAC(b, e.dmac)
@@ -38,7 +37,7 @@ func (e *edit) apply(b []byte, l3 int, v4 bool, altMark uint16) {
 	e.mss.apply(b[l3:])
 }
 
-// markCE says in an IP header that congestion was experienced, RFC 3168.
+// markCE sets congestion experienced in an IP header (RFC 3168).
 func markCE(b []byte, v4 bool) {
 	if !v4 {
 		b[1] |= 3 << 4
@@ -49,7 +48,7 @@ func markCE(b []byte, v4 bool) {
 	fixChecksum(b, old, binary.BigEndian.Uint16(b))
 }
 
-// write notes what a mark is to be.
+// write notes a mark's new value.
 func (e *edit) write(m altmark.Mark, bit uint8) {
 	var option uint8
 	switch m {
@@ -90,22 +89,21 @@ func (m *marks) apply(ip []byte, v4 bool) {
 	}
 }
 
-// applyOption writes the marks to the AltMark option at offset at of the IPv6
-// header.
+// applyOption writes the marks to the AltMark option at offset at from the IPv6 header.
 func (m *marks) applyOption(ip []byte, at uint16) {
 	if m.optionMask != 0 && at != 0 {
 		ip[at] = ip[at]&^m.optionMask | m.option
 	}
 }
 
-// apply writes the MSS into an IP packet. The checksum of TCP stays as right or wrong as it was.
+// apply writes the MSS into an IP packet. The TCP checksum stays as right or wrong as it was.
 func (m *mssEdit) apply(ip []byte) {
 	if m.value == 0 {
 		return
 	}
 	old, now := binary.BigEndian.Uint16(ip[m.at:]), m.value
 	binary.BigEndian.PutUint16(ip[m.at:], now)
-	if (m.at-m.tcp)&1 != 0 { // it is in two words of the sum
+	if (m.at-m.tcp)&1 != 0 { // it spans two words of the sum
 		old, now = bits.ReverseBytes16(old), bits.ReverseBytes16(now)
 	}
 	fixSum(ip[m.tcp+16:], old, now)

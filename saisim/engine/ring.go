@@ -5,7 +5,7 @@ import (
 	"tamtam/saisim/drop"
 )
 
-// A keptRow is a [Kept] without pointers, two thirds of a KiB, so that the collector of garbage has no work with a ring
+// A keptRow is a [Kept] without pointers, about two thirds of a KiB, so that the garbage collector need not scan a ring
 // of them.
 type keptRow struct {
 	keptEnd
@@ -27,21 +27,21 @@ type keptEnd struct {
 	queue                  uint8
 	punted, mirror, queued bool
 	unkept                 Unkept
-	head, notes            uint8 // how many there are
+	head, notes            uint8 // number of bytes in data and of notes in path
 }
 
-// A ring keeps the last rows. It has memory for as many as there have been, in pieces, up to its size.
+// A ring keeps the last rows. It allocates memory in pieces as rows arrive, up to its size.
 type ring struct {
 	pieces [][]keptRow
 	size   uint64
-	n      uint64 // how many there have been
+	n      uint64 // number of rows ever kept
 }
 
 func newRing(size int) *ring {
 	return &ring{size: uint64((size + keptPiece - 1) / keptPiece * keptPiece)}
 }
 
-// next returns the row for one more, in the place of the oldest if there is no room.
+// next returns the row for another end. It replaces the oldest if the ring is full.
 func (r *ring) next() *keptRow {
 	i := r.n % r.size
 	if i/keptPiece == uint64(len(r.pieces)) {
@@ -51,7 +51,7 @@ func (r *ring) next() *keptRow {
 	return &r.pieces[i/keptPiece][i%keptPiece]
 }
 
-// keep keeps one more.
+// keep stores another end.
 func (r *ring) keep(what What, d *Drop, p *path) {
 	k := r.next()
 	k.at, k.id, k.number, k.length, k.depth = d.At, d.ID, d.Number, uint32(d.Len), d.Depth
@@ -62,7 +62,7 @@ func (r *ring) keep(what What, d *Drop, p *path) {
 	copy(k.path[:p.n], p.of[:p.n])
 }
 
-// kept says what is in the row; the bytes stay in it.
+// kept returns the row's contents in to. The bytes stay in the row.
 func (k *keptRow) kept(to *Kept, names []string) {
 	to.Drop = Drop{
 		At: k.at, ID: k.id, Number: k.number, Copy: uint32(k.copy), In: k.in, Port: k.port, Why: k.why,
@@ -75,15 +75,15 @@ func (k *keptRow) kept(to *Kept, names []string) {
 	}
 }
 
-// KeptRows has room for some of what a ring keeps, as the ring has it.
+// KeptRows holds some rows of a ring, in the ring's form.
 type KeptRows struct {
 	rows  [keptPiece]keptRow
 	n     int
-	names []string // of tables of programs
+	names []string // names of programs' tables
 }
 
-// take copies rows that came behind the first n, the oldest first, but none behind the first to. Of those before it
-// returns how many there have been.
+// take copies rows after the first n, the oldest first, but none after the first to. It returns the position of the
+// next row, which is to if none follow.
 func (r *ring) take(n, to uint64, into *KeptRows) (next uint64) {
 	if into.n = 0; r == nil {
 		return to
@@ -100,8 +100,8 @@ func (r *ring) take(n, to uint64, into *KeptRows) (next uint64) {
 	return n + uint64(into.n)
 }
 
-// Each calls a function for the rows, the oldest first, until it returns false, which it returns then. What it is given
-// is valid during the call only.
+// Each calls a function for the rows, the oldest first, until it returns false. It returns the last result. The
+// argument is valid only during the call.
 func (k *KeptRows) Each(do func(*Kept) bool) bool {
 	var x Kept
 	for i := range k.rows[:k.n] {
@@ -113,10 +113,10 @@ func (k *KeptRows) Each(do func(*Kept) bool) bool {
 	return true
 }
 
-// Len returns how many there are.
+// Len returns the number of rows.
 func (k *KeptRows) Len() int { return k.n }
 
-// A RingState is how many ends a ring has kept, and how many of them it has forgotten since.
+// A RingState holds the number of ends that a ring has kept, and how many of them it has overwritten since.
 type RingState struct{ Kept, Forgotten uint64 }
 
 func (r *ring) state() RingState {
@@ -126,16 +126,16 @@ func (r *ring) state() RingState {
 	return RingState{r.n, r.n - min(r.n, r.size)}
 }
 
-// dropTakers are those who want drops told, each empty if there is none. They must keep nothing of what they are told
-// by pointer, allocate nothing, and leave the chip as it is.
+// dropTakers holds the listeners of drops. Each field is empty if there is none of its kind. Listeners must not keep
+// pointers that they receive, must not allocate, and must not change the chip.
 type dropTakers struct {
 	told []*func(*Drop)
 	ring *ring
-	// reports says that drops are noted, to be reported.
+	// reports is true if drops are noted for reporting.
 	reports bool
-	now     Drop // what is being told, so that it is not made anew each time
-	path    path // of it
-	// inside and behind say where it is: in the egress pipe, or behind it.
+	now     Drop // the drop that is being reported, reused to avoid allocations
+	path    path // path of that drop
+	// inside and behind locate it: in the egress pipe, or behind it.
 	inside, behind bool
-	sample         bool // what is told next is the end of a sample
+	sample         bool // the next drop is the end of a sample
 }

@@ -8,7 +8,7 @@ import (
 	"tamtam/saisim/drop"
 )
 
-// route decides where a packet goes that came to the router at pk.router.
+// route finds the destination of a packet that reached the router at pk.router, and counts it.
 func (c *router) route(pk *packet) drop.Reason {
 	r := pk.router
 	_, n := pk.received()
@@ -22,7 +22,7 @@ func (c *router) route(pk *packet) drop.Reason {
 	return why
 }
 
-// routed is route without the counters.
+// routed does route without the counters.
 func (c *router) routed(pk *packet) drop.Reason {
 	h := &pk.h
 	if h.etherType != etherIPv4 && h.etherType != etherIPv6 {
@@ -66,7 +66,7 @@ func (c *router) routed(pk *packet) drop.Reason {
 	return drop.Route
 }
 
-// local is for a packet that is for the switch itself.
+// local handles a packet for the switch itself.
 func (c *router) local(pk *packet) drop.Reason {
 	if len(c.decaps) > 0 && pk.h.encapsulated() && c.decaps[pk.h.dst] > 0 {
 		return drop.Decap
@@ -75,7 +75,7 @@ func (c *router) local(pk *packet) drop.Reason {
 	return drop.Trap
 }
 
-// longestPrefix looks the destination up.
+// longestPrefix looks the destination up, and returns nil if there is no prefix.
 func (c *router) longestPrefix(pk *packet, v4 bool) (d *dest) {
 	f := describe.IPv6Route
 	if v4 {
@@ -102,8 +102,7 @@ func (c *router) longestPrefix(pk *packet, v4 bool) (d *dest) {
 	return d
 }
 
-// noNeighbor traps, or drops, a packet to somebody behind r whose MAC address
-// is not known.
+// noNeighbor traps or drops a packet to an address behind r whose MAC address is unknown.
 func (c *router) noNeighbor(pk *packet, r *rif) drop.Reason {
 	pk.fixed |= describe.NextHop.Ran()
 	if c.traps.states[config.TrapNeighborMiss].set {
@@ -149,7 +148,7 @@ func (c *router) toHop(pk *packet, hop *adjacency) drop.Reason {
 	}
 	pk.edited, pk.edit.routed, pk.edit.dmac, pk.edit.smac = true, true, hop.mac, r.mac
 	pk.edit.hop = hop
-	pk.source, pk.vid, pk.ipMTU = nil, 0, r.mtu // it may leave where it came from
+	pk.source, pk.vid, pk.ipMTU = nil, 0, r.mtu // it may leave where it arrived
 	why := drop.NoDestination
 	switch {
 	case r.vlan != nil:
@@ -166,10 +165,10 @@ func (c *router) toHop(pk *packet, hop *adjacency) drop.Reason {
 	return why
 }
 
-// fitToRoute reports whether the IP header is where it is to be, behind at most
-// one VLAN tag, and right: length, version and, of IPv4, checksum; and whether
-// its addresses may be routed: from and to no group, loopback or unspecified address, in IPv4 all of network 0,
-// nor from or to 255.255.255.255 (RFC 1812, 5.3.5.1 and 5.3.7; RFC 4291, 2.5.2).
+// fitToRoute reports whether the IP header and its addresses are fit to be routed. The header must be behind at most
+// one VLAN tag, and its length, version and, in IPv4, checksum must be right. No address may be a group, loopback or
+// unspecified address. In IPv4, network 0 and 255.255.255.255 are not allowed either (RFC 1812, 5.3.5.1 and 5.3.7; RFC
+// 4291, 2.5.2).
 func (h *headers) fitToRoute(pk *packet) bool {
 	if h.flags&(flagIP|flagNoLength) != flagIP || h.flags&flagTagged != 0 && !pk.tagged || h.flags&flagTwoTags != 0 {
 		return false
@@ -186,7 +185,7 @@ func (h *headers) fitToRoute(pk *packet) bool {
 	return checksum(pk.data[h.l3:][:int(pk.data[h.l3]&15)*4]) == 0
 }
 
-// onLink reports whether a packet is for its link only, since an address is link-local in IPv6 (RFC 4291, 2.5.6).
+// onLink reports whether a packet may not leave its link, because an IPv6 address is link-local (RFC 4291, 2.5.6).
 func (h *headers) onLink() bool {
 	const prefix, bits = 0xfe80, 10
 	local := func(a [2]uint64) bool { return a[0]>>(64-bits) == prefix>>(16-bits) }
@@ -201,11 +200,11 @@ type router struct {
 	fib4, fib6       fib
 	routes4, routes6 bool // admin states
 	dests            map[netip.Prefix]*dest
-	shared           map[netip.Prefix]*dest // of several neighbours
+	shared           map[netip.Prefix]*dest // prefixes with several neighbours
 	adjacencies      map[adjacencyKey]*adjacency
-	decaps           map[[2]uint64]int // addresses where headers end, of how many indexes
+	decaps           map[[2]uint64]int // number of indexes by address where their headers end
 	cpu              config.ID         // the CPU port
-	ecmpSeed         uint32            // of the flow hash
+	ecmpSeed         uint32            // seed of the flow hash
 }
 
 func (c *router) reset() {
@@ -215,5 +214,5 @@ func (c *router) reset() {
 	c.cpu, c.ecmpSeed = config.None, 0
 }
 
-// ecmpHash is the hash that next hop groups choose by.
+// ecmpHash returns the hash by which next hop groups choose.
 func (c *router) ecmpHash(h *headers) uint32 { return flowHash(h, uint64(c.ecmpSeed)<<32|saltECMP) }

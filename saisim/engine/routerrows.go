@@ -7,7 +7,7 @@ import (
 	"tamtam/saisim/config"
 )
 
-// applyRouting compiles rows of routing; false: the row is another's.
+// applyRouting compiles rows of routing. It returns false for other rows.
 func (c *router) applyRouting(row config.Row, gone bool) bool {
 	switch r := row.(type) {
 	case config.Router:
@@ -28,8 +28,8 @@ func (c *router) applyRouting(row config.Row, gone bool) bool {
 	return true
 }
 
-// applyInterface puts a router interface on a port, a LAG or a VLAN, or takes it off. Packets on their
-// way out of one that goes go on.
+// applyInterface adds a router interface to a port, a LAG or a VLAN, or removes it. Packets on their way out of a
+// removed interface go on.
 func (c *router) applyInterface(r config.Interface, gone bool) {
 	x := at[*rif](c.core, r.ID)
 	if x == nil {
@@ -48,7 +48,7 @@ func (c *router) applyInterface(r config.Interface, gone bool) {
 	x.missed = actionsOf(r.Missed)
 }
 
-// attach has what an interface is on know it, or (nil) forget it.
+// attach sets the router interface of the port, LAG or VLAN that r is on. nil removes it.
 func (r *rif) attach(x *rif) {
 	switch {
 	case r.vlan != nil:
@@ -60,7 +60,7 @@ func (r *rif) attach(x *rif) {
 	}
 }
 
-// adjacency returns that of an address, made if need be.
+// adjacency returns the adjacency of an address. It creates it if necessary.
 func (c *router) adjacency(r *rif, ip netip.Addr) *adjacency {
 	k := adjacencyKey{r, ip}
 	a := c.adjacencies[k]
@@ -71,7 +71,7 @@ func (c *router) adjacency(r *rif, ip netip.Addr) *adjacency {
 	return a
 }
 
-// releaseAdjacency forgets an adjacency that nothing leads to.
+// releaseAdjacency deletes an adjacency to which nothing leads.
 func (c *router) releaseAdjacency(a *adjacency) {
 	if !a.known && a.hops == 0 {
 		delete(c.adjacencies, adjacencyKey{a.rif, a.ip})
@@ -103,7 +103,7 @@ func (c *router) applyNextHop(r config.NextHop, gone bool) {
 	}
 }
 
-// applyHopGroup gives a group its members. They count in the order of the row.
+// applyHopGroup sets a group's members, in the order of the row.
 func (c *router) applyHopGroup(r config.HopGroup, gone bool) {
 	if gone {
 		delete(c.ids, r.ID)
@@ -121,7 +121,7 @@ func (c *router) applyHopGroup(r config.HopGroup, gone bool) {
 	}
 }
 
-// destOf returns the dest of a prefix, made if need be.
+// destOf returns the dest of a prefix. It creates it if necessary.
 func (c *router) destOf(p netip.Prefix) *dest {
 	d := c.dests[p]
 	if d == nil {
@@ -139,7 +139,7 @@ func (c *router) applyRoute(r config.Route, gone bool) {
 	c.resolve(r.Prefix, d)
 }
 
-// hostRoute gives a neighbour its host route, or takes it away.
+// hostRoute adds a neighbour's host route, or removes it.
 func (c *router) hostRoute(adj *adjacency, on bool) {
 	p := netip.PrefixFrom(adj.ip, adj.ip.BitLen())
 	if c.dests[p] == nil && !on {
@@ -157,13 +157,13 @@ func (c *router) hostRoute(adj *adjacency, on bool) {
 	c.resolve(p, d)
 }
 
-// sortHosts puts the neighbours with one address in order: the one at the first interface counts.
+// sortHosts sorts the neighbours with one address. The one at the first interface counts.
 func (d *dest) sortHosts() {
 	slices.SortStableFunc(d.hosts, func(a, b *adjacency) int { return a.rif.order() - b.rif.order() })
 }
 
-// resolve makes the derived part of a dest again, and puts it where the packet
-// path looks, or takes it out if nothing leads there any more.
+// resolve updates the derived part of a dest. It adds the dest to the packet path's trie, or removes it if nothing
+// leads there any more.
 func (c *router) resolve(p netip.Prefix, d *dest) {
 	t := &c.fib6
 	if p.Addr().Is4() {
@@ -204,8 +204,7 @@ func (c *router) resolveNextHop(d *dest) {
 	}
 }
 
-// sortShared sorts neighbours again: which interface is the first may have changed with the members of
-// a LAG.
+// sortShared sorts neighbours again, because a change of a LAG's members may have changed the order of interfaces.
 func (c *router) sortShared() {
 	for p, d := range c.shared {
 		d.sortHosts()

@@ -5,7 +5,7 @@ import (
 	"tamtam/saisim/drop"
 )
 
-// samples choose frames, and hand them to the CPU.
+// samples chooses frames and hands them to the CPU.
 type samples struct {
 	*core
 	watch  *watch
@@ -20,7 +20,7 @@ type samples struct {
 func (c *samples) applySampler(r config.Sampler, gone bool) {
 	s := at[*sampler](c.core, r.ID)
 	if gone {
-		delete(c.ids, r.ID) // nobody has it any more
+		delete(c.ids, r.ID) // no port or entry refers to it any more
 		return
 	}
 	if s == nil {
@@ -40,7 +40,7 @@ func (c *samples) applySampler(r config.Sampler, gone bool) {
 	c.stale = true
 }
 
-// enters chooses a packet as it enters the ingress pipe, or not, and reports which.
+// enters decides whether to sample a packet as it enters the ingress pipe, and reports the decision.
 func (c *samples) enters(p *port, pk *packet) bool {
 	if p == nil {
 		return false
@@ -53,8 +53,8 @@ func (c *samples) enters(p *port, pk *packet) bool {
 	return true
 }
 
-// leavesPipe hands over a packet that was chosen, at the end of the ingress pipe: copies go to ports, the last to
-// out.
+// leavesPipe hands over the samples of a packet at the end of the ingress pipe. copies is the number of copies for
+// ports, out the port of the last one.
 func (c *samples) leavesPipe(pk *packet, out *port, copies int, why drop.Reason) {
 	s := Sample{Copies: uint16(copies), Port: CPUPort, Dropped: copies == 0 && !pk.verdict.cpu}
 	if s.Dropped {
@@ -76,8 +76,8 @@ func (c *samples) leavesPipe(pk *packet, out *port, copies int, why drop.Reason)
 	}
 }
 
-// leavesPort hands over a copy that was chosen, at the end of the egress pipe of its port; as it came in, if the pipe
-// has dropped it.
+// leavesPort hands over the samples of a copy at the end of the egress pipe of its port. If the pipe has dropped the
+// copy, the samples are as received.
 func (c *samples) leavesPort(m *mirroring) {
 	pk := m.copy.pk
 	s := Sample{Egress: true, Copies: 1, Port: m.copy.lane, VLAN: pk.vid}
@@ -102,14 +102,15 @@ func (c *samples) leavesPort(m *mirroring) {
 	}
 }
 
-// routed notes by which next hop a packet leaves, if it is routed.
+// routed notes the next hop by which a packet leaves, if it is routed.
 func (s *Sample) routed(pk *packet) {
 	if pk.edited && pk.edit.routed {
 		s.NextHop, s.Prefix = pk.edit.hop.ip, pk.edit.prefix
 	}
 }
 
-// passes makes the copy for the CPU, and the policer of its trap lets it pass, or it is dropped: nil.
+// passes makes a copy for the CPU and meters it by the policer of the sample trap. It returns nil if the policer drops
+// the copy.
 func (c *samples) passes(pk *packet, x *sampleDue) (cp *copyOf, queue uint8) {
 	to := c.traps.cpu(config.TrapSample)
 	cp = c.copy(pk, tagAction{})
@@ -132,7 +133,7 @@ func (c *samples) passes(pk *packet, x *sampleDue) (cp *copyOf, queue uint8) {
 	if c.takers != nil {
 		c.takers.sample = true
 	}
-	own, noted := pk.met.policer, pk.noted // of the frame's own copy for the CPU
+	own, noted := pk.met.policer, pk.noted // those of the frame's own copy for the CPU
 	if c.noting {
 		pk.met.policer, pk.noted = to.policer.ID, noted|notedPolicer
 	}
@@ -144,7 +145,7 @@ func (c *samples) passes(pk *packet, x *sampleDue) (cp *copyOf, queue uint8) {
 	return nil, 0
 }
 
-// hand hands a sample to the CPU. What leaves by ports up to now has come first.
+// hand hands a sample to the CPU. Frames that leave by ports up to now must have come first.
 func (c *samples) hand(cp *copyOf, x *sampleDue, s Sample, data []byte, length int, queue uint8) {
 	pk := cp.pk
 	if x.truncate > 0 && len(data) > x.truncate {

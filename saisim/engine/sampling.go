@@ -7,63 +7,64 @@ import (
 	"tamtam/saisim/drop"
 )
 
-// A Sample is what the chip says of a frame that it has sampled.
+// A Sample describes a sampled frame.
 type Sample struct {
-	Rate   uint32 // of one in so many; 0: the frame is no sample
-	Egress bool   // as it leaves by a port; else as it came in
-	// Pool is how many frames there were to choose from up to this one, itself included, and Lost how many samples
-	// there were that the policer of the trap has not let pass, before it.
+	Rate   uint32 // sampling rate of one in Rate frames; zero if the frame is no sample
+	Egress bool   // true if it is as it leaves by a port, false if as received
+	// Pool is the number of frames from which to choose up to this one, itself included. Lost is the number of earlier
+	// samples that the policer of the trap dropped.
 	Pool, Lost uint64
-	// Entry is the ACL entry whose sampler has chosen the frame, and Rule the label of its counter; None: a port's has.
+	// Entry is the ACL entry whose sampler has chosen the frame, and Rule the label of its counter. Entry is None if a
+	// port's sampler has chosen it.
 	Entry config.ID
 	Rule  string
-	// Copies are how many of the frame go to ports, Port is that of the last one, or at which the egress pipe has dropped
-	// the copy; 0 and CPUPort: none.
+	// Copies is the number of the frame's copies for ports. Port is the port of the last one, or the one where the
+	// egress pipe has dropped the copy. They are 0 and CPUPort if there is none.
 	Copies uint16
 	Port   config.PortID
-	VLAN   uint16 // in which it leaves; 0: none, or by a router interface of a port or LAG
-	// NextHop is the neighbour that a routed frame leaves for, the host itself at a connected subnet, and Prefix the
-	// length of the prefix that led there: 0 also where an ACL entry did. Not valid: the frame is not routed, or goes to
-	// no port.
+	VLAN   uint16 // VLAN in which it leaves; zero if there is none, or by a router interface of a port or LAG
+	// NextHop is the neighbour to which a routed frame leaves, the host itself in a connected subnet. It is not valid
+	// if the frame is not routed, or goes to no port. Prefix is the length of the route's prefix. It is also 0 if an
+	// ACL entry redirected the frame.
 	NextHop netip.Addr
 	Prefix  uint8
-	Dropped bool // it goes nowhere, not to the CPU either, for Why
+	Dropped bool // it goes nowhere, not even to the CPU, for the reason Why
 	Why     drop.Reason
 }
 
 // A sampler chooses frames.
 type sampler struct {
 	config.Sampler
-	shared [2][2]sampling // of all its ports, and all its entries, by direction
+	shared [2][2]sampling // for all its ports, and all its entries, by direction
 }
 
-// Those whose frames a sampler chooses from.
+// Sources of frames for a sampler.
 const (
 	ofPorts = iota
 	ofEntries
 )
 
-// A sampling is where choosing has come to. The gap between two samples is drawn from 1 to 2 Rate - 1, each as
-// likely as the others, so that it is the rate on average and no pattern in the traffic keeps step with it.
+// A sampling is the state of choosing. The gap between two samples is drawn from 1 to 2 Rate - 1 with equal
+// probability. So its average is the rate, and no pattern in the traffic can be synchronous with it.
 type sampling struct {
-	left uint64 // frames to pass over before the next that is looked at
-	seen uint64 // frames when those have come
+	left uint64 // number of frames to skip before the next that is looked at
+	seen uint64 // number of frames when those have been skipped
 	by   *sampler
-	// gap is how many frames are looked at up to the next that is chosen, itself included.
+	// gap is the number of looked-at frames up to the next sample, itself included.
 	gap    uint64
-	stream uint64 // of random numbers: each has its own
-	drawn  uint64 // gaps, since the rate changed
-	rate   uint32 // that the gap was drawn for; 0: none was
+	stream uint64 // number of its own stream of random numbers
+	drawn  uint64 // number of gaps drawn since the rate changed
+	rate   uint32 // rate for which the gap was drawn; zero if none was
 	lost   uint64
 }
 
-// Streams of samplers that are shared, and of entries; those of a port have its number.
+// Streams of shared samplers and of entries. The streams of a port have its number.
 const (
 	sharedStream = 1 << 20
 	entryStream  = 1 << 31
 )
 
-// newSampler returns a sampler that has chosen nothing.
+// newSampler returns a sampler that has chosen no frame.
 func newSampler() *sampler {
 	s := &sampler{}
 	for of := range s.shared {
@@ -74,8 +75,8 @@ func newSampler() *sampler {
 	return s
 }
 
-// chooser returns what chooses from the frames of one that has a sampling of its own: that, or the one it shares with
-// others; nil: nothing does.
+// chooser returns the sampling for a port or entry: its own, or the shared one of its sampler. It returns nil if there
+// is no sampler.
 func (x *sampling) chooser(stage, of int) *sampling {
 	if x.by != nil && x.by.Shared {
 		return &x.by.shared[of][stage]
@@ -86,20 +87,20 @@ func (x *sampling) chooser(stage, of int) *sampling {
 	return x
 }
 
-// rebind has another sampler choose from the next frame on; nil: none.
+// rebind sets the sampler from the next frame on. nil means none.
 func (x *sampling) rebind(s *sampler) {
 	x.pause()
 	x.by = s
 }
 
-// pause has the next frame looked at: the rate may be another.
+// pause stops skipping, so that the next frame is looked at. The rate may have changed.
 func (x *sampling) pause() {
 	x.seen -= x.left
 	x.gap += x.left
 	x.left = 0
 }
 
-// takes reports whether the next frame is chosen. Most are passed over at once.
+// takes reports whether the next frame is chosen. Most frames are skipped immediately.
 func (x *sampling) takes() bool {
 	if x.left > 0 {
 		x.left--
@@ -108,7 +109,7 @@ func (x *sampling) takes() bool {
 	return x.look()
 }
 
-// look is takes for a frame that is not passed over. If it is chosen, it is frame number seen less left.
+// look does takes for a frame that is not skipped. If the frame is chosen, its number is seen less left.
 func (x *sampling) look() (taken bool) {
 	x.seen++
 	if x.rate != x.by.Rate {
@@ -124,7 +125,7 @@ func (x *sampling) look() (taken bool) {
 	return taken
 }
 
-// draw draws the next gap, by the mix of SplitMix64.
+// draw draws the next gap, with the mix of SplitMix64.
 func (x *sampling) draw() {
 	x.drawn++
 	z := (x.stream<<32 + x.drawn) * 0x9e3779b97f4a7c15
@@ -133,13 +134,13 @@ func (x *sampling) draw() {
 	x.gap = 1 + (z^z>>31)%(2*uint64(x.rate)-1)
 }
 
-// A sampleDue is a sample to be, and the next one of the same frame.
+// A sampleDue is a sample that is to be handed over, linked to the next one of the same frame.
 type sampleDue struct {
 	next     *sampleDue
 	from     *sampling
 	pool     uint64
 	rate     uint32
 	truncate int
-	entry    config.ID // whose sampler has chosen the frame; None: a port's has
-	rule     string    // label of its counter
+	entry    config.ID // entry whose sampler has chosen the frame; None if a port's has
+	rule     string    // label of the entry's counter
 }

@@ -8,42 +8,42 @@ import (
 	"tamtam/saisim/tm"
 )
 
-// Most packets are untagged, between two hosts that the bridge knows, and nothing else has a say where they go. Each
-// part of the chip has a shortcut for them. This file has all shortcuts, and all that closes them:
+// Most packets are untagged and between two hosts that the bridge knows, and only the bridge decides where they go.
+// Each part of the chip has a shortcut for them. This file has all shortcuts, and everything that closes them:
 //
 //   - to every packet: the table in [Engine.closed]
-//   - to what comes in or leaves by a port: the table in [port.closed]
+//   - to packets that arrive or leave by a port: the table in [port.closed]
 //   - to one packet: the conditions at the beginning of each shortcut
 //
-// The tables are evaluated when something may have changed; a packet looks at the bits that came of it. A new feature
-// that has a say, or that listens, adds its line to a table, or its condition to a shortcut. The event path takes no
-// shortcut and the reference knows none: each is compared with both.
+// The tables are evaluated when something may have changed. A packet only tests the resulting bits. A new feature that
+// affects packets or observes them must add its line to a table, or its condition to a shortcut. The event path takes
+// no shortcut and the reference has none. Tests compare the shortcuts with both.
 type shortcuts uint8
 
 const (
-	// cutIngress leads through the whole ingress pipe where there is no program.
+	// cutIngress skips the whole ingress pipe if there is no program.
 	cutIngress shortcuts = 1 << iota
-	// cutAdmission leads past parser, traps and admission of the pipe with a program, and past learning and forwarding.
+	// cutAdmission skips parser, traps and admission of the pipe with a program, and learning and forwarding.
 	cutAdmission
-	// cutPassage is for packets that need nothing of their program behind the ingress pipe.
+	// cutPassage is for packets that do not need their program behind the ingress pipe.
 	cutPassage
 	// cutReplication makes no copies: the packet itself is the only one.
 	cutReplication
-	// cutEgress leads past the queue, which is empty, and through the egress pipe.
+	// cutEgress skips the queue, which must be empty, and goes through the egress pipe.
 	cutEgress
-	// cutMAC is for frames that leave as they came in.
+	// cutMAC is for frames that leave as received.
 	cutMAC
 
 	everyCut = 1<<iota - 1
 )
 
-// A closing is what closes some shortcuts.
+// A closing is a condition that closes some shortcuts.
 type closing struct {
 	off  shortcuts
 	when bool
 }
 
-// sum returns all shortcuts that one of the closings closes.
+// sum returns all shortcuts that at least one of the closings closes.
 func sum(closings ...closing) (off shortcuts) {
 	for _, x := range closings {
 		if x.when {
@@ -58,7 +58,7 @@ func (c *Engine) closed() shortcuts {
 	program := c.programs.program
 	return sum(
 		closing{everyCut, c.stepping},
-		closing{cutReplication | cutMAC, c.observer != nil}, // it is told of every step
+		closing{cutReplication | cutMAC, c.observer != nil}, // it gets every step
 		closing{cutIngress | cutAdmission | cutPassage, c.tracking},
 		closing{cutIngress | cutAdmission, c.choosing},
 		closing{cutIngress | cutAdmission, c.skips != 0},
@@ -72,7 +72,7 @@ func (c *Engine) closed() shortcuts {
 	)
 }
 
-// closed returns the shortcuts that are closed at a port, once what it derives from other rows is there.
+// closed returns the shortcuts that are closed at a port. The port's derived fields must be up to date.
 func (p *port) closed(recorders uint64) shortcuts {
 	v, source := p.in.untagged, p.in.source
 	return sum(
@@ -87,9 +87,8 @@ func (p *port) closed(recorders uint64) shortcuts {
 	)
 }
 
-// usual is the ingress pipe where there is no program, for a packet that no sampler has chosen: untagged, from an
-// address that is known to be there to one that is known elsewhere. False: the packet is another, and nothing has
-// happened.
+// usual runs the ingress pipe without a program for an unsampled, untagged packet. The packet must be from an address
+// known at its port to one known at another port. It returns false for any other packet, without any effect.
 func (c *ingressPipe) usual(p *port, pk *packet, at Cycle) bool {
 	data := pk.data
 	if !usualIPv4(data, pk.length) || c.clamps.wants(data) {
@@ -110,8 +109,8 @@ func (c *ingressPipe) usual(p *port, pk *packet, at Cycle) bool {
 	return true
 }
 
-// between returns the FDB's entry of a source address and where the destination leads, if both are known, each at
-// another port, and nothing else has a say, for an untagged packet.
+// between returns the FDB entry of a source address and the destination's bridge port, for an untagged packet. It
+// returns nil unless both addresses are known, at different ports, and only the bridge decides.
 func (c *ingressPipe) between(in *admission, dmac, smac uint64) (*fdbEntry, *bridgePort) {
 	if (dmac|smac)>>40&1 != 0 || dmac == c.switchMAC {
 		return nil, nil
@@ -126,12 +125,13 @@ func (c *ingressPipe) between(in *admission, dmac, smac uint64) (*fdbEntry, *bri
 	return nil, nil
 }
 
-// admitted is what admission notes of an untagged packet.
+// admitted notes the results of admission for an untagged packet.
 func (c *ingressPipe) admitted(p *port, pk *packet) {
 	pk.vid, pk.inN, pk.tc, pk.pushPriority = p.in.pvid, p.number, p.class.defaultTC, p.in.priority
 }
 
-// unhindered is ACL for a packet that is usual so far. False: an entry has a say where it goes, and it has gone there.
+// unhindered runs ACL for a packet that is usual so far. If an entry affects where the packet goes, it forwards the
+// packet and returns false.
 func (c *ingressPipe) unhindered(p *port, pk *packet, at Cycle) bool {
 	c.now = at
 	pk.h.usual(pk.data)
@@ -151,13 +151,14 @@ func (c *ingressPipe) unhindered(p *port, pk *packet, at Cycle) bool {
 	return false
 }
 
-// free reports whether no trap and no ACL entry has a say where a packet goes.
+// free reports whether no trap and no ACL entry affects where a packet goes.
 func (p *packet) free() bool { return p.act == 0 && !p.aclDrop && !p.noLearn && p.redirect == nil }
 
-// accompanied reports whether mirror sessions, records or samplers have copies of a packet.
+// accompanied reports whether mirror sessions, records or samplers need copies of a packet.
 func (p *passing) accompanied() bool { return p.mirrors != 0 || p.record != nil || p.sampled() }
 
-// admitUsual is begin for a packet with a program. False: the packet is another, and nothing has happened.
+// admitUsual does begin for a packet with a program. It returns false for a packet that is not usual, without any
+// effect.
 func (c *ingressPipe) admitUsual(p *port, pk *packet) bool {
 	data := pk.data
 	if !usualIPv4(data, pk.length) || (data[0]|data[6])&1 != 0 || binary.BigEndian.Uint64(data)>>16 == c.switchMAC {
@@ -172,8 +173,8 @@ func (c *ingressPipe) admitUsual(p *port, pk *packet) bool {
 	return true
 }
 
-// toKnown is forward for a packet that admitUsual has admitted. False: its addresses are not known, and nothing has
-// happened.
+// toKnown does forward for a packet that admitUsual has admitted. It returns false if an address is unknown, without
+// any effect.
 func (c *ingressPipe) toKnown(in *admission, pk *packet) bool {
 	if !pk.free() {
 		return false
@@ -190,15 +191,15 @@ func (c *ingressPipe) toKnown(in *admission, pk *packet) bool {
 	return true
 }
 
-// single reports whether a packet at the end of the ingress pipe goes to one bridge port and nowhere else, and takes
-// nothing along that copies have.
+// single reports whether a packet at the end of the ingress pipe goes to one bridge port and nowhere else, without any
+// state that only copies have.
 func (p *packet) single() bool {
 	v := &p.verdict
 	return v.kind == toBridgePort && !v.cpu && !p.accompanied() && p.run == nil && p.graph == nil && !p.meetsIFA() &&
 		!p.chosen
 }
 
-// replicate makes the copies of a packet that leaves the ingress pipe. The only copy takes the packet with it.
+// replicate makes the copies of a packet that leaves the ingress pipe. An only copy is in the packet itself.
 func (c *ingressPipe) replicate(pk *packet) {
 	if !pk.plain || c.off&cutReplication != 0 || pk.to.port == nil {
 		c.copies(pk)
@@ -210,10 +211,10 @@ func (c *ingressPipe) replicate(pk *packet) {
 	}
 }
 
-// straight is enqueue, and all up to the MAC, for the only copy of a packet that meets nobody: nothing is queued at the
-// port, its scheduler is free, and so is the egress pipe, where nothing has a say but sketches, the MTU, a sampler that
-// passes it over, and the stamp that the ingress pipe has asked for. False: it meets somebody, and nothing has
-// happened.
+// straight does enqueue, and everything up to the MAC, for the only copy of a packet that need not wait. No frame may
+// be queued at the port, and its scheduler and the egress pipe must be free. In the egress pipe, only sketches, the
+// MTU, a sampler that skips it, and the stamp requested by the ingress pipe may apply. It returns false if the copy
+// must wait, without any effect.
 func (c *queues) straight(p *port, pk *packet) bool {
 	sampler := p.sampled[stageEgress]
 	if (c.off|p.off)&cutEgress != 0 || sampler != nil && sampler.left == 0 ||
@@ -253,7 +254,7 @@ func (c *queues) straight(p *port, pk *packet) bool {
 	return true
 }
 
-// pass is transmit for a copy that leaves as it came in, but for a record, and with all of the packet.
+// pass is the fast path of transmit for an unmodified, complete copy. A record may still be appended.
 func (c *wires) pass(p *port, cp *copyOf) {
 	pk := cp.pk
 	data, length, stamped := pk.data, pk.length, false

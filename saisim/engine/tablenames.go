@@ -2,30 +2,32 @@ package engine
 
 import "tamtam/saisim/pipe"
 
-// Parts of a pipe, between its fixed functions. The egress pipe has no middle one.
+// Parts of a pipe, between its fixed functions. The egress pipe has no middle part.
 const (
 	partFirst = iota
 	partMiddle
 	partLast
 )
 
-// A namedTable is a table of a program as notes have it: with the number of its name, and the part of its pipe.
+// A namedTable is a table of a program in the form of notes: the number of its name, and its part of the pipe.
 type namedTable struct {
 	name uint16
 	part uint8
 }
 
-// mostNames is how many names of tables a chip remembers, of all programs that it had. The last number is no name's.
+// mostNames is the maximum number of table names that a chip keeps, from all programs that it ever had. It is itself no
+// name's number.
 const mostNames = 1<<16 - 1
 
-// tableNames are the names of programs' tables, for rows that are kept longer than a program.
+// tableNames holds the names of programs' tables, for rows that are kept longer than a program.
 type tableNames struct {
 	numbers map[string]uint16
 	names   []string
-	// middle is the first stage of the middle part of the ingress pipe; last are those of the last parts.
+	// middle is the first stage of the middle part of the ingress pipe. last and lastEgress are those of the last
+	// parts.
 	middle, last, lastEgress uint32
 
-	of              *pipe.Compiled // whose tables these are
+	of              *pipe.Compiled // program of ingress and egress
 	ingress, egress []namedTable
 }
 
@@ -35,7 +37,7 @@ func newTableNames(ingress, egress uint32) *tableNames {
 	}
 }
 
-// tables returns the tables of a program whose looks are noted, in their places.
+// tables returns the tables of a program whose lookups are noted, in the order of their notes.
 func (n *tableNames) tables(of *pipe.Compiled, egress bool) []namedTable {
 	if n.of != of {
 		n.of = of

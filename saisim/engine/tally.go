@@ -2,19 +2,18 @@ package engine
 
 import "math/bits"
 
-// portStats are what a port counts for SAI besides its [PortCounters].
+// portStats holds a port's counts for SAI besides its [PortCounters].
 type portStats struct{ in, out Direction }
 
-// A Direction counts the frames of one direction.
+// A Direction holds the counts of frames in one direction.
 type Direction struct {
 	Octets                        uint64
 	Unicast, Multicast, Broadcast uint64
 	Sizes                         [NumSizes]uint64
 }
 
-// Size classes of frames with FCS: up to 64 (shorter ones are padded on the
-// wire), 65-127, 128-255, 256-511, 512-1023, 1024-1518, 1519-2047, 2048-4095,
-// 4096-9216, 9217 and more.
+// NumSizes is the number of size classes of frames with FCS: up to 64 (shorter frames are padded on the wire), 65-127,
+// 128-255, 256-511, 512-1023, 1024-1518, 1519-2047, 2048-4095, 4096-9216, 9217 and more.
 const NumSizes = 10
 
 func sizeClass(n int) int {
@@ -35,15 +34,14 @@ func sizeClass(n int) int {
 	return bits.Len(uint(n)) - 6 // 65-127: 1 ... 512-1023: 4
 }
 
-// countShort is count for a frame of 64 bytes with FCS, or less, to one host.
+// countShort does count for a unicast frame of at most 64 bytes with FCS.
 func (d *Direction) countShort(n int) {
 	d.Octets += uint64(n)
 	d.Sizes[0]++
 	d.Unicast++
 }
 
-// count notes a frame of n bytes with FCS, of which data is at least the
-// Ethernet header.
+// count counts a frame of n bytes with FCS. data holds at least the Ethernet header.
 func (d *Direction) count(data []byte, n int) {
 	d.Octets += uint64(n)
 	d.Sizes[sizeClass(n)]++
@@ -57,5 +55,5 @@ func (d *Direction) count(data []byte, n int) {
 	}
 }
 
-// Packets are the frames of all kinds.
+// Packets returns the number of frames of all kinds.
 func (d *Direction) Packets() uint64 { return d.Unicast + d.Multicast + d.Broadcast }

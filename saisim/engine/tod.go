@@ -11,52 +11,48 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// The time-of-day clock is a counter that the chip's oscillator drives; records
-// carry what it says. Simulated time does not come from it: cycles are exact
-// and [Clock.True] is what an ideal clock would show. The clock may be wrong
-// by a step, by the oscillator's drift, and by what a servo does about it.
+// The time-of-day clock is a counter that the chip's oscillator drives. Records carry its readings. Simulated time does
+// not depend on it: cycles are exact and [Clock.True] is the time of an ideal clock. The clock may be wrong by a step,
+// by the oscillator's drift, and by the corrections of a servo.
 //
-// From one change to the next it is exactly linear. With S = 10^9 + drift + rate
-// (both in parts per billion), n cycles after a change it has advanced by
-// n * S / ClockHz nanoseconds; what is below a nanosecond is kept from segment
-// to segment as a fraction, so that no number of changes adds up an error.
-// Readings are rounded down to nanoseconds.
+// From one change to the next it is exactly linear. With S = 10^9 + drift + rate (both in parts per billion), it
+// advances by n * S / ClockHz nanoseconds in the n cycles after a change. The part below a nanosecond is kept from
+// segment to segment as a fraction, so that changes do not add up an error. Readings are rounded down to nanoseconds.
 //
-// A change takes effect at the current cycle: the timestamps of that cycle and
-// of later ones have it, those of earlier cycles have not, although they may be
-// asked for later, as the ingress time of a frame is when it leaves. A rate never
-// makes the clock go backwards; a step back does, and a frame that is in the
-// chip then may leave at a time of day before that of its arrival.
+// A change takes effect at the current cycle. It applies to the timestamps of that cycle and of later ones. Those of
+// earlier cycles keep the old values, even if they are read later: the ingress time of a frame is read when the frame
+// leaves. A rate never makes the clock go backwards. A step back does, and a frame that is in the chip at that time may
+// leave at a time of day before its arrival.
 
-// MaxClockRate bounds drift and rate: a tenth, in parts per billion.
+// MaxClockRate is the maximum of drift and rate, in parts per billion: a tenth.
 const MaxClockRate = 100_000_000
 
-// maxSegments bounds the changes that a clock remembers. Cycles before them are
-// answered as if the oldest change remembered had been the first.
+// maxSegments is the maximum number of changes that a clock keeps. For cycles before them, the oldest change counts as
+// the first.
 const maxSegments = 4096
 
-// A Clock is the clock as it has gone so far. It does not change once it is
-// made, so that it can be read without a lock.
+// A Clock is the time of day with its history. It does not change once it is made, so that it can be read without a
+// lock.
 type Clock struct {
-	// Drift is by how much the oscillator is fast, Rate by how much faster than that the clock is driven, both in
-	// parts per billion.
+	// Drift is the oscillator's deviation, Rate the additional correction. Both are in parts per billion and positive
+	// if fast.
 	Drift, Rate    int64
 	Unsynchronised bool
 
 	hz       uint64
 	ideal    todSegment
-	steps    uint64       // how often it was set
+	steps    uint64       // number of times that it was set
 	segments []todSegment // at least one, in the order of time
 }
 
-// A todSegment says how the clock goes from a cycle on.
+// A todSegment defines the clock from a cycle on.
 type todSegment struct {
 	from    Cycle
 	seconds uint64
-	rest    uint64 // of a second, in units of 1/(hz * 10^9) s; below 8 * 10^18
+	rest    uint64 // part of a second, in units of 1/(hz * 10^9) s; below 8 * 10^18
 	speed   uint64 // the same units per cycle
 	unsync  bool
-	steps   uint64 // how often the clock had been set when the segment began
+	steps   uint64 // number of times that the clock had been set when the segment began
 }
 
 const nanos = 1_000_000_000
@@ -67,13 +63,13 @@ func newClock(hz uint64, start time.Time) *Clock {
 	return &Clock{hz: hz, ideal: s, segments: []todSegment{s}}
 }
 
-// advance returns the segment's time at a cycle, at or after its beginning.
+// advance returns the segment's time at a cycle. The cycle must not be before the segment.
 func (s *todSegment) advance(hz uint64, c Cycle) (seconds, rest uint64) {
 	hi, lo := bits.Mul64(uint64(c-s.from), s.speed)
 	lo, carry := bits.Add64(lo, s.rest, 0)
 	hi += carry
 	if hi >= hz*nanos {
-		return 1<<64 - 1, 0 // beyond any run: 2^60 cycles of 1 Hz are not
+		return 1<<64 - 1, 0 // beyond any run: 2^60 cycles of 1 Hz do not reach this
 	}
 	q, r := bits.Div64(hi, lo, hz*nanos)
 	return s.seconds + q, r
@@ -92,47 +88,47 @@ func (t *Clock) segment(c Cycle) *todSegment {
 	return &t.segments[i]
 }
 
-// At returns what the clock says at a cycle, rounded down to nanoseconds.
+// At returns the clock's time at a cycle, rounded down to nanoseconds.
 func (t *Clock) At(c Cycle) tailstamp.Timestamp { return t.segment(c).at(t.hz, c) }
 
-// True returns what an ideal clock says at a cycle: the start + floor(c * 10^9 / hz) ns.
+// True returns an ideal clock's time at a cycle: the start + floor(c * 10^9 / hz) ns.
 func (t *Clock) True(c Cycle) tailstamp.Timestamp { return t.ideal.at(t.hz, c) }
 
-// read also says whether the clock was not synchronised.
+// read returns the clock's time at a cycle, and whether it was not synchronised.
 func (t *Clock) read(c Cycle) (tailstamp.Timestamp, bool) {
 	s := t.segment(c)
 	return s.at(t.hz, c), s.unsync
 }
 
-// A clockReader reads the clock for the packets in the chip. Most readings lie in the second that an earlier one has
-// opened: they take two multiplications in place of two divisions, one of them long.
+// A clockReader reads the clock for the packets in the chip. Most readings are in the second that an earlier one has
+// opened. They need two multiplications instead of two divisions, one of them long.
 type clockReader struct {
 	of      *Clock
-	from    Cycle // the reading that opened the second
-	span    Cycle // this many cycles from there on lie in it
+	from    Cycle // cycle of the reading that opened the second
+	span    Cycle // number of cycles from there on that are in the second
 	seconds uint64
-	rest    uint64 // at from
+	rest    uint64 // value at from
 	speed   uint64
 	hz      uint64
 	inverse uint64 // floor((2^64 - 1) / hz)
 	unsync  bool
 }
 
-// read is [Clock.read].
+// read does the same as [Clock.read].
 func (r *clockReader) read(t *Clock, c Cycle) (tailstamp.Timestamp, bool) {
 	n := c - r.from
 	if r.of != t || n >= r.span {
 		return r.open(t, c)
 	}
 	rest := r.rest + uint64(n)*r.speed
-	ns, _ := bits.Mul64(rest, r.inverse) // the inverse has lost less than 1, so this less than rest / 2^64 + 1
+	ns, _ := bits.Mul64(rest, r.inverse) // the inverse is low by less than 1, so this by less than rest / 2^64 + 1
 	if rest-ns*r.hz >= r.hz {
 		ns++
 	}
 	return tailstamp.Timestamp{Seconds: r.seconds, Nanoseconds: uint32(ns)}, r.unsync
 }
 
-// open reads beyond the second that is open, and opens that of the reading if time has gone on to there.
+// open reads outside the open second. If the cycle is later, it opens the second of the reading.
 func (r *clockReader) open(t *Clock, c Cycle) (tailstamp.Timestamp, bool) {
 	s := &t.segments[len(t.segments)-1]
 	if c < s.from || r.of == t && c < r.from {
@@ -144,23 +140,23 @@ func (r *clockReader) open(t *Clock, c Cycle) (tailstamp.Timestamp, bool) {
 	return tailstamp.Timestamp{Seconds: r.seconds, Nanoseconds: uint32(r.rest / t.hz)}, r.unsync
 }
 
-// Status is what windows say of it at a cycle.
+// Status returns the clock's state at a cycle, for counter windows.
 func (t *Clock) Status(now Cycle) altmark.ChipClock {
 	at, unsync := t.read(now)
 	return altmark.ChipClock{At: altmark.Time(at), Synchronised: !unsync, Steps: t.steps}
 }
 
-// timeOfDay is what the clock says at a cycle, and whether it was not synchronised.
+// timeOfDay returns the clock's time at a cycle, and whether it was not synchronised.
 func (c *core) timeOfDay(at Cycle) (tailstamp.Timestamp, bool) { return c.tod.read(c.clock.Load(), at) }
 
-// A stay is when a packet came and when it left, by the clock, and what is wrong with that.
+// A stay holds a packet's times of arrival and departure by the clock, and their flaws.
 type stay struct {
 	in, out tailstamp.Timestamp
 	unsync  bool // the clock was not synchronised at one of the two times
-	set     bool // it was set between them
+	set     bool // the clock was set between them
 }
 
-// stayFrom returns what the clock says of the time from one cycle to a later one.
+// stayFrom returns the clock's times at one cycle and a later one.
 func (c *core) stayFrom(from, to Cycle) (s stay) {
 	var a, b bool
 	s.in, a = c.timeOfDay(from)
@@ -169,7 +165,7 @@ func (c *core) stayFrom(from, to Cycle) (s stay) {
 	return s
 }
 
-// setBetween reports whether the clock was set behind a cycle, up to a later one.
+// setBetween reports whether the clock was set after one cycle, up to a later one.
 func (t *Clock) setBetween(from, to Cycle) bool {
 	last := &t.segments[len(t.segments)-1]
 	return from < last.from && t.segment(from).steps != t.segment(to).steps
@@ -187,8 +183,8 @@ func (t *Clock) CycleAt(d time.Duration) Cycle {
 	return Cycle(q)
 }
 
-// change returns the clock with its present drift, rate and unsync from cycle c
-// on, which is not before any change so far, set forward by step.
+// change returns the clock with its present drift, rate and unsync from cycle c on, set forward by step. c must not be
+// before any earlier change.
 func (t Clock) change(c Cycle, step time.Duration) (*Clock, error) {
 	if step != 0 {
 		t.steps++
@@ -210,7 +206,7 @@ func (t Clock) change(c Cycle, step time.Duration) (*Clock, error) {
 	}
 	s.seconds += uint64(whole)
 	switch {
-	case last.from == c: // never in place: the old clock may be being read
+	case last.from == c: // never in place: the old clock may be in use
 		t.segments = append(slices.Clone(t.segments[:len(t.segments)-1]), s)
 	case len(t.segments) >= maxSegments:
 		t.segments = append(slices.Clone(t.segments[maxSegments/2:]), s)

@@ -13,8 +13,8 @@ import (
 
 func bigInt(n uint64) *big.Int { return new(big.Int).SetUint64(n) }
 
-// However often drift, rate and phase change, over 2^60 cycles the clock is what
-// exact fractions say, rounded down; and without a step back it never goes back.
+// However often drift, rate and phase change over 2^60 cycles, the clock equals exact fractions, rounded down. Without
+// a step back it never goes back.
 func TestClockIsExact(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 5}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
@@ -60,9 +60,9 @@ func TestClockIsExact(t *testing.T) {
 	})
 }
 
-// What the packet path reads is what the clock says by long division: for every oscillator that a profile may have, at
-// cycles that mostly go on, also a little back, where a second or a nanosecond has just become full, and while the
-// clock is changed.
+// The packet path's readings equal those by long division. This holds for every oscillator that a profile may have, at
+// cycles that mostly advance but sometimes go back a little, just when a second or a nanosecond has become full, and
+// while the clock is changed.
 func TestReaderIsTheClock(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 6, Count: 20}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 6))
@@ -109,8 +109,8 @@ func TestReaderIsTheClock(t *testing.T) {
 	})
 }
 
-// The clock remembers how it went before a change: times of earlier cycles stay
-// as they were, as do those of a clock that somebody is still reading.
+// The clock keeps its history before a change: times of earlier cycles stay as they were, and so do those of a clock
+// that is still in use.
 func TestClockRemembers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")
@@ -137,7 +137,7 @@ func TestClockRemembers(t *testing.T) {
 	}
 }
 
-// What a reading costs, and what the division would.
+// BenchmarkReadClock measures a reading, and the division for comparison.
 func BenchmarkReadClock(b *testing.B) {
 	tod := newClock(1_250_000_000, time.Unix(1_800_000_000, 0))
 	tod.Drift = 12_345

@@ -2,7 +2,7 @@ package engine
 
 import "tamtam/saisim/drop"
 
-// wires are the egress MACs.
+// wires holds the egress MACs.
 type wires struct {
 	*core
 	watch     *watch
@@ -10,12 +10,11 @@ type wires struct {
 	recording *recording
 	fates     *fates
 	egress    *egressPipe
-	leaving   wheel // what is on its way to an egress MAC, by its timestamp point
-	frame     Out   // that leaves
+	leaving   wheel // copies on their way to an egress MAC, by timestamp point
+	frame     Out   // the frame that leaves
 }
 
-// run gives every frame whose timestamp point is at or before a cycle to the output, in the order of
-// time and port.
+// run passes every frame whose timestamp point is at or before a cycle to the output, in the order of time and port.
 func (c *wires) run(to Cycle) {
 	was := c.during
 	c.during = whenSent
@@ -43,7 +42,7 @@ func (c *wires) runTo(to Cycle) {
 	}
 }
 
-// transmit gives a frame to the output.
+// transmit completes a frame and passes it to the output.
 func (c *wires) transmit(p *port, cp *copyOf) {
 	pk := cp.pk
 	if !p.up {
@@ -84,7 +83,7 @@ func (c *wires) transmit(p *port, cp *copyOf) {
 	c.fates.release(pk)
 }
 
-// output counts a frame and gives it out.
+// output counts a frame and passes it to the output.
 func (c *wires) output(p *port, pk *packet, data []byte, length int, stamped bool) {
 	if n := length + fcsLen; n <= 64 && data[0]&1 == 0 {
 		p.stats.out.countShort(n)

@@ -8,7 +8,7 @@ import (
 	"tamtam/saisim/drop"
 )
 
-// standing is what the chip does without a rule for a trap.
+// standing returns the actions of a trap without a rule.
 func standing(t config.Trap) actions {
 	switch t {
 	case config.TrapLinkLocal, config.TrapSTP, config.TrapLACP, config.TrapEAPOL, config.TrapLLDP,
@@ -23,30 +23,30 @@ func standing(t config.Trap) actions {
 	return 0
 }
 
-// A trapState is what the chip does when a trap's packets come.
+// A trapState defines the actions for the packets of a trap.
 type trapState struct {
 	act      actions
-	set      bool // by a rule
+	set      bool // true if set by a rule
 	priority uint32
 	cpu      toCPU
 }
 
-// A toCPU is how packets go to the CPU.
+// A toCPU defines how packets go to the CPU.
 type toCPU struct {
-	policer *policer // nil: however many
+	policer *policer // nil means no limit
 	queue   uint8
 }
 
-// traps are what the first stage sends to the CPU.
+// traps holds the states of all traps.
 type traps struct {
 	*core
 	states [config.NumTraps]trapState
-	others toCPU // of packets that no rule traps
-	ip     bool  // some trap that trapIP knows is set
-	udp    bool  // the one of those is that unicast frames of TCP or UDP over IPv4 may fall in
+	others toCPU // for packets that no rule traps
+	ip     bool  // true if a trap that trapIP handles is set
+	udp    bool  // true if DHCP's trap is set: the only one of those for unicast frames of TCP or UDP over IPv4
 }
 
-// reset has traps do what they do without an object.
+// reset sets traps to their actions without an object.
 func (c *traps) reset() {
 	c.states, c.others = [config.NumTraps]trapState{}, toCPU{}
 	c.defaultTraps()
@@ -59,7 +59,7 @@ func (c *traps) defaultTraps() {
 	c.ip, c.udp = false, false
 }
 
-// applyTrap has a rule count for its trap, or none.
+// applyTrap sets or removes the rule of its trap.
 func (c *traps) applyTrap(r config.TrapRule, gone bool) {
 	if gone {
 		t := at[config.Trap](c.core, r.ID)
@@ -84,7 +84,7 @@ func (c *traps) applyTrap(r config.TrapRule, gone bool) {
 func (c *traps) applyPolicer(r config.Policer, gone bool) {
 	switch p := at[*policer](c.core, r.ID); {
 	case gone:
-		delete(c.ids, r.ID) // no trap has it any more
+		delete(c.ids, r.ID) // no trap refers to it any more
 	case p == nil:
 		c.ids[r.ID] = newPolicer(r, c.prof.ClockHz, c.now)
 	default:
@@ -92,12 +92,12 @@ func (c *traps) applyPolicer(r config.Policer, gone bool) {
 	}
 }
 
-// PolicerCounts returns what a policer has found of each colour.
+// PolicerCounts returns a policer's counts of each colour.
 func (c *core) PolicerCounts(id config.ID) [config.NumColours]Tally {
 	return at[*policer](c, id).counts
 }
 
-// applyDefault has packets that no rule traps go to the CPU in another way.
+// applyDefault sets how packets that no rule traps go to the CPU.
 func (c *traps) applyDefault(r config.TrapDefault, gone bool) {
 	if c.others = (toCPU{}); !gone {
 		c.others = c.toCPU(r.ToCPU)
@@ -114,7 +114,7 @@ func (c *traps) cpu(t config.Trap) toCPU {
 	return c.others
 }
 
-// trap does to the packet what a trap says.
+// trap applies a trap's actions to the packet.
 func (c *traps) trap(pk *packet, t config.Trap) { c.trapAs(pk, t, c.states[t].act) }
 
 func (c *traps) trapAs(pk *packet, t config.Trap, act actions) {
@@ -133,8 +133,8 @@ func (c *traps) trapAs(pk *packet, t config.Trap, act actions) {
 	}
 }
 
-// better returns of two traps that a packet falls in the one that counts: one
-// with a rule, the higher priority, the one later in the list.
+// better returns the one of two traps of a packet that counts: the one with a rule, then with the higher priority, then
+// the one later in the list.
 func (c *traps) better(a, b config.Trap) config.Trap {
 	x, y := &c.states[a], &c.states[b]
 	switch {
@@ -152,8 +152,8 @@ func (c *traps) better(a, b config.Trap) config.Trap {
 	return max(a, b)
 }
 
-// Group addresses of protocols between bridges. Link-local group addresses,
-// 01-80-C2-00-00-00 to -0F, are not forwarded by a bridge.
+// Group addresses of protocols between bridges. A bridge does not forward frames to link-local group addresses,
+// 01-80-C2-00-00-00 to -0F.
 const (
 	linkLocal   = 0x0180c2000000
 	ciscoGroup  = 0x01000ccccccc // CDP, UDLD and others, in SNAP
@@ -170,13 +170,13 @@ const (
 	protoVRRP   = 112
 )
 
-// mayTrap reports whether trapFrame need look at a packet.
+// mayTrap reports whether trapFrame must be called for a packet.
 func (c *traps) mayTrap(h *headers) bool {
 	return c.ip || h.dmac>>40&1 != 0 || h.dmac == c.switchMAC || h.flags&flagARP != 0
 }
 
-// trapFrame traps a packet for what it is, at admission. At a closed port, a member that its LAG takes nothing from,
-// only protocols of the link itself are trapped: the others are the LAG's.
+// trapFrame applies the traps for a packet's kind, at admission. A closed port is a member from which its LAG accepts
+// no frames. Only protocols of the link itself are trapped there, because all others belong to the LAG.
 func (c *traps) trapFrame(pk *packet, closed bool) {
 	h := &pk.h
 	if h.dmac>>40&1 != 0 {
@@ -203,12 +203,14 @@ func (c *traps) trapFrame(pk *packet, closed bool) {
 	}
 }
 
-// forSwitch reports whether a packet is to the switch's MAC address, at no router interface, and may be at its port.
+// forSwitch reports whether a packet is to the switch's MAC address, at no router interface, and is allowed at its
+// port.
 func (c *traps) forSwitch(pk *packet) bool {
 	return pk.h.dmac == c.switchMAC && c.switchMAC != 0 && pk.router == nil && !pk.foreign()
 }
 
-// foreign reports whether a packet is barred for the VLAN that its tag names, or since the port wants a tag, or none.
+// foreign reports whether a packet is barred because of the VLAN in its tag, or because the port requires a tag or
+// forbids one.
 func (pk *packet) foreign() bool {
 	return pk.barred && (pk.why == drop.TagFilter || pk.tagged && pk.h.tci[0]&0xfff != 0)
 }
@@ -227,8 +229,8 @@ func linkLocalTrap(low uint64) config.Trap {
 	return config.TrapLinkLocal
 }
 
-// trapSNAP distinguishes the protocols of Cisco's group address: an 802.3 frame
-// with AA-AA-03, the OUI 00-00-0C and the protocol.
+// trapSNAP distinguishes the protocols of Cisco's group address: an 802.3 frame with AA-AA-03, the OUI 00-00-0C and the
+// protocol.
 func (c *traps) trapSNAP(pk *packet) {
 	b := pk.data[min(int(pk.h.l3), len(pk.data)):]
 	if pk.h.flags&flagEthernet2 != 0 || len(b) < 8 || binary.BigEndian.Uint32(b) != 0xaaaa0300 || b[4] != 0 ||
@@ -243,8 +245,8 @@ func (c *traps) trapSNAP(pk *packet) {
 	}
 }
 
-// trapIP traps IP protocols that the switch listens to, whatever the destination. It is
-// called only while there is a rule for one of them.
+// trapIP traps IP protocols that the switch handles, whatever the destination. It is called only while there is a rule
+// for one of them.
 func (c *traps) trapIP(pk *packet) {
 	h := &pk.h
 	t := config.TrapNone
@@ -272,7 +274,7 @@ func (c *traps) discoveryTrap(icmpType uint8) config.Trap {
 	return config.TrapND
 }
 
-// broadcastDHCP returns the trap of a UDP packet that DHCP sends to everybody, or to a group.
+// broadcastDHCP returns the trap of a DHCP packet to the broadcast address, or in IPv6 to a group.
 func broadcastDHCP(h *headers) config.Trap {
 	everybody := h.dst[1] == 0xffffffff
 	if h.flags&flagIPv4 == 0 {
@@ -313,8 +315,8 @@ func isDHCP(p uint16) bool { return p == dhcpServer || p == dhcpClient }
 
 func isDHCPv6(p uint16) bool { return p == dhcp6Server || p == dhcp6Client }
 
-// trapLocal traps an IP packet for one of the switch's own addresses: as
-// TrapIP2ME, or as the trap of its protocol where there is one.
+// trapLocal traps an IP packet for one of the switch's own addresses: as TrapIP2ME, or by the trap of its protocol if
+// that has a rule.
 func (c *traps) trapLocal(pk *packet) {
 	h := &pk.h
 	t := config.TrapIP2ME

@@ -21,18 +21,18 @@ type aclGroup struct {
 	members    []config.ACLMember
 }
 
-// An aclEntry is an ACL entry as lookups see it. What every hit needs is in its first cache lines.
+// An aclEntry is an ACL entry in the form for lookups. The fields needed by every hit are in its first cache lines.
 type aclEntry struct {
 	next     *aclEntry // same masked value, in order of precedence
 	priority uint32
 	act      actions
 	does     entryActions
-	narrow   bool // it wants ports or LAGs besides
+	narrow   bool // it also matches ports or LAGs
 	noLearn  bool
-	mark     uint32 // of alternate marking: instead of metadata
+	mark     uint32 // value of alternate marking, instead of metadata
 	counter  *aclCounter
 	stamp    *stampAction
-	key      aclKey // the words where its mask is not 0, masked, in their order from the first on
+	key      aclKey // the words where its mask is not 0, masked, in their order
 
 	mask          aclKey
 	in, out       *portSet
@@ -42,18 +42,18 @@ type aclEntry struct {
 	table         *aclTable
 	enabled       bool
 	redirect      verdict
-	hop           *adjacency // or one of these
+	hop           *adjacency // either hop or group may be set
 	group         *hopGroup
-	mirrors       uint64 // sessions, by index
+	mirrors       uint64 // mirror sessions, by index
 	tam           *tamSet
 	tc            uint8
 	dscp          uint8
 	metadata      uint32
 	ifa           *ifaAction
-	sampling      *entrySampling // nil: it never had a sampler
+	sampling      *entrySampling // nil if it never had a sampler
 }
 
-// entryActions are the actions of an entry that not all entries have.
+// entryActions is the set of an entry's less common actions.
 type entryActions uint16
 
 const (
@@ -69,21 +69,21 @@ const (
 	doesSample
 )
 
-// An entrySampling is how an ACL entry chooses from the packets that hit it.
+// An entrySampling is the state by which an ACL entry samples the packets that hit it.
 type entrySampling struct {
-	by   *sampler  // nil: it has none any more
-	own  *sampling // stays while there is the entry
+	by   *sampler  // nil if it has no sampler any more
+	own  *sampling // exists as long as the entry
 	next *aclEntry // in samplingHits
 }
 
-// sample has an entry sample; nil: it does not.
+// sample sets the sampler of an entry. nil means none.
 func (e *aclEntry) sample(s *sampler) {
 	if s != nil {
 		e.does, e.sampling = e.does|doesSample, &entrySampling{by: s}
 	}
 }
 
-// keepSampling takes over what an entry has chosen in its former form; nil: it is new.
+// keepSampling takes over the sampling state of the entry's former version. old is nil for a new entry.
 func (e *aclEntry) keepSampling(old *aclEntry) {
 	switch {
 	case old != nil && old.sampling != nil:
@@ -96,7 +96,7 @@ func (e *aclEntry) keepSampling(old *aclEntry) {
 	}
 }
 
-// samplingHits are the entries with a sampler that a packet hits, in the order of looks; it looks for each once.
+// samplingHits holds the entries with a sampler that a packet hits, in the order of lookups. Each entry occurs once.
 type samplingHits struct{ first *aclEntry }
 
 func (h *samplingHits) add(e *aclEntry) {
@@ -107,13 +107,12 @@ func (h *samplingHits) add(e *aclEntry) {
 	*at = e
 }
 
-// An aclCounter counts the packets that hit entries, and what became of those
-// that were to be stamped.
+// An aclCounter counts the packets that hit entries, and the results for those that were to be stamped.
 type aclCounter struct {
-	packets, bytes uint64 // bytes: frame lengths with FCS
+	packets, bytes uint64 // bytes are frame lengths with FCS
 	config.ACLCounter
 	stamps [NumStampResults]uint64
-	ifa    *IFACounts // nil: no entry with IFA has counted here
+	ifa    *IFACounts // nil if no entry with IFA has counted here
 }
 
 func (x *aclCounter) hit(bytes int) {
@@ -125,33 +124,32 @@ func (x *aclCounter) hit(bytes int) {
 	}
 }
 
-// IFACounts are what became of packets that IFA met, by [ifa.Count].
+// IFACounts holds the results of IFA for packets, by [ifa.Count].
 type IFACounts [ifa.NumCounts]uint64
 
 // An ifaInt is a TAM INT object of IFA.
 type ifaInt struct {
 	values  *ifaValues
-	matched uint64    // packets, by entries that initiate
+	matched uint64    // packets that hit entries that initiate
 	counts  IFACounts // of transit
-	reports *tamEvent // how what is stripped is reported; nil: it is not
+	reports *tamEvent // how stripped copies are reported; nil if they are not
 }
 
-// ifaValues are what an object says. They do not change: packets keep those that they met.
+// ifaValues holds the values of an object. They do not change: packets keep those at their hit.
 type ifaValues struct {
 	config.IFA
 	device uint32
 }
 
-// An ifaAction is what an entry does with IFA.
+// An ifaAction is the IFA action of an entry.
 type ifaAction struct {
 	of      *ifaInt
 	ends    bool
-	reports uint64     // mirror sessions that get what is stripped, by index
-	counts  *IFACounts // nil: not counted
+	reports uint64     // mirror sessions that get stripped copies, by index
+	counts  *IFACounts // nil if results are not counted
 }
 
-// An aclKey is what an ACL table looks at: every field of a packet that can be
-// matched, packed into words.
+// An aclKey is the lookup key of ACL tables: every field of a packet that can be matched, packed into words.
 //
 //	0  dst MAC 48, EtherType 16
 //	1  src MAC 48, outer tag 16 (priority, CFI, the VLAN the frame is in)
@@ -177,8 +175,8 @@ func (s *portSet) remove(p PortID) { s[p/64] &^= 1 << (p % 64) }
 
 func (s *portSet) has(p PortID) bool { return p < profile.MaxLanes && s[p/64]>>(p%64)&1 != 0 }
 
-// after returns the next port of the set behind p in the order of numbers, which
-// begins again after the last. The set must not be empty.
+// after returns the next port of the set behind p in the order of numbers, which wraps around. The set must not be
+// empty.
 func (s *portSet) after(p PortID) PortID {
 	i := int(p / 64)
 	if w := s[i] &^ (2<<(p%64) - 1); w != 0 {
@@ -191,13 +189,13 @@ func (s *portSet) after(p PortID) PortID {
 	}
 }
 
-// A crossing says where a packet is, for the matches that are not in the key.
+// A crossing is the place of a packet, for the matches that are not in the key.
 type crossing struct {
 	in, out       PortID
 	inLAG, outLAG *lag
 }
 
-// An aclRule is a match that is being put together from fields.
+// An aclRule is a match under construction.
 type aclRule struct {
 	value, mask   aclKey // value is masked
 	in, out       *portSet
@@ -205,7 +203,7 @@ type aclRule struct {
 	never         bool // the matches contradict each other
 }
 
-// match makes an entry match what a rule says.
+// match sets the entry's match to a rule.
 func (e *aclEntry) match(r *aclRule) {
 	e.mask = r.mask
 	n := 0
@@ -219,8 +217,7 @@ func (e *aclEntry) match(r *aclRule) {
 	e.narrow = e.in != nil || e.out != nil || e.inLAG != nil || e.outLAG != nil
 }
 
-// before reports whether e takes precedence over f: by priority, then by what
-// they say, never by which was first.
+// before reports whether e takes precedence over f: by priority, then by content, never by the order of creation.
 func (e *aclEntry) before(f *aclEntry) bool {
 	if e.priority != f.priority {
 		return e.priority > f.priority
@@ -233,38 +230,38 @@ func (e *aclEntry) before(f *aclEntry) bool {
 
 func (e *aclEntry) admits(x *crossing) bool { return !e.narrow || e.places(x) }
 
-// places reports whether a packet is at ports and LAGs that the entry wants.
+// places reports whether a packet is at the ports and LAGs that the entry matches.
 func (e *aclEntry) places(x *crossing) bool {
 	return (e.in == nil || e.in.has(x.in)) && (e.out == nil || e.out.has(x.out)) &&
 		(e.inLAG == nil || e.inLAG == x.inLAG) && (e.outLAG == nil || e.outLAG == x.outLAG)
 }
 
-// A tupleSpace finds the entry with the highest precedence that matches: one hash table for each mask in use (a tuple),
-// behind a sieve that most packets which hit none of its entries do not pass.
+// A tupleSpace finds the matching entry with the highest precedence. It has one hash table for each mask in use (a
+// tuple). In front of it is a sieve, which stops most packets that hit none of its entries.
 type tupleSpace struct {
-	sieves []sieve // top descending
+	sieves []sieve // sorted by top, descending
 	byMask map[aclKey]*tuple
 }
 
 // A tuple is the hash table of the entries with one mask.
 type tuple struct {
 	slots []tupleSlot // open addressing, linear probing
-	top   uint32      // no entry in it has a higher priority
-	rest  []keyPart   // parts but the sieve's
-	parts []keyPart   // where the mask is not 0
+	top   uint32      // highest priority of its entries
+	rest  []keyPart   // all parts except the sieve's
+	parts []keyPart   // parts where the mask is not 0
 
 	mask   aclKey
-	behind keyPart // the sieve
+	behind keyPart // part of the sieve
 	n      int
 	used   int // slots in use
 }
 
 type tupleSlot struct {
 	hash  uint32
-	entry *aclEntry // nil: free; the chain of entries with this value
+	entry *aclEntry // chain of entries with this value; nil means free
 }
 
-// A hash of a key is the sum of those of its parts; that of the sieve's part is given.
+// hash returns the hash of a key: the sum of those of its parts. h is that of the sieve's part.
 func (t *tuple) hash(k *aclKey, h uint64) uint32 {
 	for i := range t.rest {
 		p := &t.rest[i]
@@ -291,7 +288,7 @@ func (t *tuple) equal(e *aclEntry, k *aclKey) bool {
 	return true
 }
 
-// find returns the entries that match a key apart from ports and LAGs, in order of precedence; sieved is the hash of
+// find returns the entries that match a key apart from ports and LAGs, in order of precedence. sieved is the hash of
 // the sieve's part.
 func (t *tuple) find(k *aclKey, sieved uint64) *aclEntry {
 	hash := t.hash(k, sieved)
@@ -303,7 +300,7 @@ func (t *tuple) find(k *aclKey, sieved uint64) *aclEntry {
 	}
 }
 
-// slot returns the slot of the entries that match what e matches, or the free one where it belongs.
+// slot returns the slot of the entries with e's match, or the free slot for it.
 func (t *tuple) slot(hash uint32, e *aclEntry) *tupleSlot {
 	for i := int(hash); ; i++ {
 		s := &t.slots[i&(len(t.slots)-1)]
@@ -358,7 +355,7 @@ func (s *tupleSpace) insert(e *aclEntry) {
 	}
 }
 
-// insert puts an entry in, and reports whether there was none with its value.
+// insert adds an entry, and reports whether it is the first with its value.
 func (t *tuple) insert(e *aclEntry) (fresh bool) {
 	if 2*(t.used+1) > len(t.slots) {
 		t.grow()
@@ -388,7 +385,7 @@ func (t *tuple) grow() {
 	}
 }
 
-// remove takes out an entry that insert put in.
+// remove removes an entry that was inserted.
 func (s *tupleSpace) remove(e *aclEntry) {
 	t := s.byMask[e.mask]
 	slot := t.slot(t.hashOf(e), e)
@@ -406,7 +403,7 @@ func (s *tupleSpace) remove(e *aclEntry) {
 	}
 }
 
-// close takes out a slot whose chain is empty.
+// close removes a slot whose chain is empty.
 func (t *tuple) close(slot *tupleSlot) {
 	t.used--
 	mask := len(t.slots) - 1
@@ -427,16 +424,16 @@ func (t *tuple) close(slot *tupleSlot) {
 	t.slots[i] = tupleSlot{}
 }
 
-// A sieve is a word and a mask there that several tuples have in common, with a filter of what their entries have
-// there: one test says for all these tuples that a packet hits none. What the filter lets through may still hit none.
+// A sieve is a part of the key that several tuples share, with a filter of their entries' values there. One test
+// excludes a packet from all these tuples. A packet that passes the filter may still hit none.
 type sieve struct {
 	keyPart
-	top    uint32   // no tuple has a higher one
-	tuples []*tuple // top descending
-	filter          // also of values of entries that have gone
+	top    uint32   // highest top of its tuples
+	tuples []*tuple // sorted by top, descending
+	filter          // may also hold values of removed entries
 }
 
-// hashOf is the hash of what an entry of a tuple behind the sieve has there.
+// hashOf returns the hash of an entry's value in the sieve's part. The entry is of a tuple behind the sieve.
 func (s *sieve) hashOf(t *tuple, e *aclEntry) uint64 {
 	for i := range t.parts {
 		if t.parts[i].word == s.word {
@@ -446,7 +443,7 @@ func (s *sieve) hashOf(t *tuple, e *aclEntry) uint64 {
 	return 0 // the tuple that matches everything
 }
 
-// take puts the value of an entry into the filter; the entry is in its tuple.
+// take adds the value of an entry to the filter. The entry must be in its tuple.
 func (s *sieve) take(t *tuple, e *aclEntry) {
 	if s.full() {
 		s.renew()
@@ -455,7 +452,7 @@ func (s *sieve) take(t *tuple, e *aclEntry) {
 	s.note(s.hashOf(t, e))
 }
 
-// renew makes the filter anew, without what has gone.
+// renew rebuilds the filter, without values of removed entries.
 func (s *sieve) renew() {
 	n := 0
 	for _, t := range s.tuples {
@@ -471,7 +468,7 @@ func (s *sieve) renew() {
 	}
 }
 
-// rise moves a tuple to where its top belongs, which has risen.
+// rise moves a tuple to its new place after its top has risen.
 func (s *sieve) rise(t *tuple) {
 	for i := slices.Index(s.tuples, t); i > 0 && s.tuples[i-1].top < t.top; i-- {
 		s.tuples[i-1], s.tuples[i] = s.tuples[i], s.tuples[i-1]
@@ -479,11 +476,12 @@ func (s *sieve) rise(t *tuple) {
 	s.top = s.tuples[0].top
 }
 
-// sharedBits is how many bits are enough for a sieve that others have already.
+// sharedBits is the number of bits that suffice for an existing sieve to be shared.
 const sharedBits = 16
 
-// choose returns the sieve for a tuple: one that is there, of these that of the most tuples, or else the part with the
-// most bits. The word of parser flags and protocol tells packets apart badly.
+// choose returns the part for a tuple's sieve. An existing sieve is preferred, the one with most tuples first.
+// Otherwise it is the part with the most bits. The word of parser flags and protocol counts as 0 bits, because it
+// distinguishes packets badly.
 func (s *tupleSpace) choose(t *tuple) (best keyPart) {
 	width := func(p keyPart) int {
 		if p.word == flagsWord {
@@ -506,12 +504,12 @@ func (s *tupleSpace) choose(t *tuple) (best keyPart) {
 	return best
 }
 
-// index returns where a sieve is, -1 if there is none such.
+// index returns the index of a sieve, -1 if there is none.
 func (s *tupleSpace) index(p keyPart) int {
 	return slices.IndexFunc(s.sieves, func(v sieve) bool { return v.keyPart == p })
 }
 
-// settle moves a sieve to where its top belongs.
+// settle moves a sieve to the place of its top.
 func (s *tupleSpace) settle(i int) {
 	v := s.sieves
 	for ; i > 0 && v[i-1].top < v[i].top; i-- {
@@ -522,7 +520,7 @@ func (s *tupleSpace) settle(i int) {
 	}
 }
 
-// add makes the tuple of a mask.
+// add creates the tuple of a mask.
 func (s *tupleSpace) add(mask aclKey) *tuple {
 	t := &tuple{mask: mask, slots: make([]tupleSlot, 4)}
 	for w, m := range mask {
@@ -545,7 +543,7 @@ func (s *tupleSpace) add(mask aclKey) *tuple {
 	return t
 }
 
-// drop takes out a tuple without entries.
+// drop removes a tuple without entries.
 func (s *tupleSpace) drop(t *tuple) {
 	delete(s.byMask, t.mask)
 	i := s.index(t.behind)

@@ -21,7 +21,7 @@ func ruleOf(k, mask aclKey) *aclEntry {
 	return e
 }
 
-// matches says at length whether an entry matches a key.
+// matches reports whether an entry matches a key, by comparing all its words.
 func (e *aclEntry) matches(k *aclKey, x *crossing) bool {
 	i := 0
 	for w, m := range e.mask {
@@ -35,8 +35,8 @@ func (e *aclEntry) matches(k *aclKey, x *crossing) bool {
 	return e.places(x)
 }
 
-// checkSieves checks what lookups rely on: each entry is behind the sieve of its tuple and passes it, and what is
-// looked at first has the highest priorities.
+// checkSieves checks the invariants of lookups: each entry is behind the sieve of its tuple and passes it, and sieves
+// and tuples are sorted by priority.
 func (s *tupleSpace) checkSieves(t *testing.T) {
 	t.Helper()
 	tuples := 0
@@ -71,8 +71,8 @@ func (s *tupleSpace) checkSieves(t *testing.T) {
 	}
 }
 
-// The tuple space finds what a search through all rules finds, while rules come and go, with masks that share words and
-// with few and many values.
+// The tuple space finds the same as a search through all rules, while rules are added and removed, with masks that
+// share words and with small and large sets of values.
 func TestTupleSpace(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 10}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 5))
@@ -97,7 +97,7 @@ func TestTupleSpace(t *testing.T) {
 			if rnd.IntN(3) > 0 || len(all) == 0 {
 				e := ruleOf(key(), masks[rnd.IntN(len(masks))])
 				e.priority, e.content = uint32(rnd.IntN(6)), fmt.Sprintf("%05d", rnd.IntN(50))
-				e.id = config.ID(rnd.Uint64()) // of entries that say the same: they count elsewhere
+				e.id = config.ID(rnd.Uint64()) // with equal content, entries still count in separate counters
 				if rnd.IntN(2) == 0 {
 					e.in, e.narrow = &portSet{}, true
 					e.in.add(PortID(rnd.IntN(3)))
@@ -132,7 +132,7 @@ func TestTupleSpace(t *testing.T) {
 	})
 }
 
-// flowRules are entries of four masks that have the source address in common, and one below them that matches all.
+// flowRules returns entries of four masks that share the source address, and one below them that matches everything.
 func flowRules(n int) []*aclEntry {
 	base := aclKey{}
 	base[flagsWord], base[5] = flagIPv4<<40, 1<<32-1
@@ -155,13 +155,13 @@ func flowRules(n int) []*aclEntry {
 	return entries
 }
 
-// foreign is the key of a packet that hits none of flowRules but the last.
+// foreign returns the key of a packet that hits only the last of flowRules.
 func foreign(i int) (k aclKey) {
 	k[flagsWord], k[3], k[5], k[7] = flagIPv4<<40|17<<32, 53<<32, 10<<24+uint64(i), 12<<24
 	return k
 }
 
-// A sieve keeps off nearly all packets that hit no entry, at any size, and also after entries have come and gone.
+// A sieve stops nearly all packets that hit no entry, at any size, and also after entries were added and removed.
 func TestSieveKeepsOff(t *testing.T) {
 	for _, n := range []int{10, 1000, 100_000} {
 		if n > 1000 && testing.Short() {
@@ -186,7 +186,7 @@ func TestSieveKeepsOff(t *testing.T) {
 			if passed > 700 {
 				t.Errorf("%d rules, round %d: %d of 10000 packets pass", n, round, passed)
 			}
-			for _, e := range all[1:] { // others come, and are gone again
+			for _, e := range all[1:] { // others are added and removed again
 				other := ruleOf(aclKey{5: e.key[0] ^ 1<<31}, aclKey{5: 1<<32 - 1})
 				s.insert(other)
 				s.remove(other)
@@ -196,7 +196,7 @@ func TestSieveKeepsOff(t *testing.T) {
 	}
 }
 
-// What a lookup costs: a packet that only the entry for all matches, and one of a flow.
+// BenchmarkLookup measures a lookup: for a packet that only the last entry matches, and for one of a flow.
 func BenchmarkLookup(b *testing.B) {
 	for _, n := range []int{10, 1000, 10_000, 100_000} {
 		var s tupleSpace

@@ -7,8 +7,7 @@ type watch struct {
 	*core
 }
 
-// The functions below are called only where there is an observer, so that without one
-// the packet path pays for a comparison and no more.
+// The functions below are called only if there is an observer. Without one, the packet path only pays for a comparison.
 
 func (c *watch) saw(what What, pk *packet, copy uint16, port PortID) {
 	c.observer(c.moment(what, pk, copy, port))
@@ -31,7 +30,7 @@ func (c *watch) moment(what What, pk *packet, copy uint16, port PortID) Moment {
 	return m
 }
 
-// sawOnWire is for what a MAC does at an exact time.
+// sawOnWire reports an event of a MAC at an exact time.
 func (c *watch) sawOnWire(m Moment, t instant, r *lineRate) {
 	m.At, m.Byte = t.ceil(), ByteTime{r.num, r.den}
 	if t.frac > 0 {
@@ -56,7 +55,7 @@ func (c *watch) sawReplicated(pk *packet) {
 	c.observer(m)
 }
 
-// sawSent is called with what leaves while there is, or was, an observer.
+// sawSent reports a frame that leaves while there is, or was, an observer.
 func (c *watch) sawSent(p *port, cp *copyOf, data []byte, length int) {
 	m := c.moment(MomentSent, cp.pk, cp.number, p.id)
 	m.Data, m.Len = data, length

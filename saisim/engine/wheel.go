@@ -2,33 +2,33 @@ package engine
 
 import "math/bits"
 
-// wheelSpan is how many cycles ahead a wheel, or that of an agenda, reaches, a power of two.
+// wheelSpan is the number of cycles that a wheel, or that of an agenda, reaches ahead. It must be a power of two.
 const wheelSpan = 2048
 
-// A wheel holds the copies that are due at MACs, in the order of (cycle, port), and in that of their coming where both
-// are the same. Those of the next cycles, nearly all, are in a list for each cycle; the others wait in a heap. Nothing
-// is allocated for the former: a copy is in one wheel at most, and is itself the link.
+// A wheel holds the copies that are due at MACs, in the order of cycle, port and insertion. Nearly all are due in the
+// next cycles: they are in a list for each cycle. The others are in a heap. The lists need no allocation: a copy is in
+// at most one wheel, and is itself the link.
 type wheel struct {
-	n      int   // copies in it; who takes some counts them
-	at     Cycle // none is due before
+	n      int   // number of copies in it; the caller of take must subtract those that it took
+	at     Cycle // no copy is due before this cycle
 	used   [wheelSpan / 64]uint64
-	of     [wheelSpan]copies // a cycle, if its bit in used is set
+	of     [wheelSpan]copies // list of a cycle, valid if its bit in used is set
 	far    heap[farCopy]
 	pushed uint64
 }
 
-// copies are those of a cycle, linked by next.
+// copies is the list of a cycle, linked by next.
 type copies struct{ first, last *copyOf }
 
 // A farCopy is a copy that is due beyond the span.
 type farCopy struct {
 	at   Cycle
-	nth  uint64 // of all that were pushed
+	nth  uint64 // number in the order of insertion
 	lane PortID
 	cp   *copyOf
 }
 
-// before is the order in which copies come.
+// before reports whether f comes before g.
 //
 //nolint:unused // a heap asks for it
 func (f farCopy) before(g farCopy) bool {
@@ -41,7 +41,7 @@ func (f farCopy) before(g farCopy) bool {
 	return f.nth < g.nth
 }
 
-// push adds a copy, which is due at cp.at, not before w.at, at lane cp.lane.
+// push adds a copy, due at cp.at at lane cp.lane. cp.at must not be before w.at.
 func (w *wheel) push(cp *copyOf) {
 	w.n++
 	i := cp.at % wheelSpan
@@ -53,7 +53,7 @@ func (w *wheel) push(cp *copyOf) {
 	w.sort(cp)
 }
 
-// sort adds a copy to others of its cycle, or to those that are far.
+// sort adds a copy to others of its cycle, or to the far ones.
 func (w *wheel) sort(cp *copyOf) {
 	if cp.at-w.at >= wheelSpan {
 		w.pushed++
@@ -82,7 +82,7 @@ func (w *wheel) link(cp *copyOf) {
 	cp.next, *at = *at, cp
 }
 
-// turn says that no copy is due before a cycle any more: what was far may be near now.
+// turn sets the cycle before which no copy is due. Far copies may become near.
 func (w *wheel) turn(to Cycle) {
 	w.at = to
 	if len(w.far) > 0 {
@@ -90,7 +90,7 @@ func (w *wheel) turn(to Cycle) {
 	}
 }
 
-// approach links those of the far copies that are not far any more.
+// approach moves far copies that are now near to the lists.
 func (w *wheel) approach() {
 	for len(w.far) > 0 && w.far[0].at-w.at < wheelSpan {
 		w.link(w.far[0].cp)
@@ -115,18 +115,18 @@ func (w *wheel) due() *copyOf {
 	return w.of[word*64+bits.TrailingZeros64(u)].first
 }
 
-// take takes out copies that are due at or before a cycle, the first of them among them; nil: there are none, and
-// none is due before the cycle after. They are linked by next, in the order of cycles and ports.
+// take removes copies that are due at or before a cycle, including the first, and returns them. They are linked by
+// next, in the order of cycles and ports. nil means that there are none, and that w.at is now after the cycle.
 func (w *wheel) take(to Cycle) *copyOf {
 	i := w.at % wheelSpan
 	u := w.used[i/64] >> (i % 64)
-	if n := to - w.at; n < 63 { // not those behind
+	if n := to - w.at; n < 63 { // exclude those after to
 		u &= 2<<n - 1
 	}
 	if u == 0 || w.at > to {
 		return w.seek(to)
 	}
-	// All of the word: what is far is further.
+	// All copies of the word, because far copies are later.
 	w.used[i/64] &^= u << (i % 64)
 	n := Cycle(bits.TrailingZeros64(u))
 	all := w.of[(i+n)%wheelSpan]
@@ -141,7 +141,7 @@ func (w *wheel) take(to Cycle) *copyOf {
 	return all.first
 }
 
-// seek is take where none is due in the cycles of the first word.
+// seek does take if no copy is due in the cycles of the first word.
 func (w *wheel) seek(to Cycle) *copyOf {
 	first := w.due()
 	switch {
@@ -155,8 +155,8 @@ func (w *wheel) seek(to Cycle) *copyOf {
 	return w.take(to)
 }
 
-// remove takes out the copies at a lane, in their order, and passes them to f. It is for control calls only: it
-// looks at every copy.
+// remove removes the copies at a lane, and passes them to f in their order. It scans all copies, so it is for control
+// calls only.
 func (w *wheel) remove(lane PortID, f func(*copyOf)) {
 	all := make([]*copyOf, 0, w.n)
 	to := w.at

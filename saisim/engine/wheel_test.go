@@ -8,8 +8,8 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// A wheel gives copies in the order of time, lane and coming, near and far ones, while time goes on and lanes
-// are cleared.
+// A wheel returns copies in the order of time, lane and insertion, near and far ones, while time goes on and lanes are
+// cleared.
 func TestWheel(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 20}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 3))

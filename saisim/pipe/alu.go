@@ -2,14 +2,14 @@ package pipe
 
 import "slices"
 
-// A call is one use of a register's stateful ALU, compiled.
+// A call is a compiled use of a register's stateful ALU.
 type call struct {
 	array       *Array
 	depth       uint64
 	index, x, y operand
-	to          target // mask 0: none
+	to          target // mask 0 if there is no target
 	alu         alu
-	step        uint64 // of a call that counts
+	step        uint64 // step of a call that only counts
 	saturates   bool
 }
 
@@ -18,12 +18,12 @@ type alu struct {
 	mask       uint64
 	conditions [2]condition
 	updates    []update
-	output     uint8 // one of the outputs; noOutput
+	output     uint8 // index of the output; noOutput if there is none
 	when       uint8
 }
 
 type condition struct {
-	kind uint8 // comparison; never: there is no condition
+	kind uint8 // comparison; never if there is no condition
 	a, b source
 }
 
@@ -39,13 +39,13 @@ type update struct {
 	a, b source
 }
 
-// A source picks from {0, mem, x, y} and adds a constant, one of which is 0.
+// A source is the sum of one of {0, mem, x, y} and a constant, one of which is 0.
 type source struct {
 	from  uint8
 	value uint64
 }
 
-// guardTable has bit i set where the guard holds for the conditions i = c0 + 2*c1.
+// guardTable returns a set of bits: bit i is set if the guard holds for the conditions i = c0 + 2*c1.
 func guardTable(when string) uint8 {
 	c := [...]uint8{always, 0b1010, 0b0101, 0b1100, 0b0011}
 	i := slices.Index(guards, when)
@@ -88,8 +88,8 @@ func compileALU(in *Instruction, width uint8) alu {
 	return u
 }
 
-// counts reports whether the call does nothing but add to a word of at most 32
-// bits, as sketches and counters do; such a call has a step of its own.
+// counts reports whether the call only adds to a word of at most 32 bits, as sketches and counters do. It prepares such
+// a call for count.
 func (k *call) counts() bool {
 	u := &k.alu
 	if k.array.w32 == nil || k.to.mask != 0 || len(u.updates) != 1 || u.conditions[0].kind != never ||
@@ -105,7 +105,7 @@ func (k *call) counts() bool {
 	return true
 }
 
-// count is run for calls that count.
+// count executes a call for which counts returned true.
 func (k *call) count(p *PHV, list []uint8) {
 	words, index, shift, mask, value := k.array.w32, &p.W[k.index.word], k.index.shift&63, k.index.mask, k.index.value
 	for _, l := range list {
@@ -121,7 +121,7 @@ func (k *call) count(p *PHV, list []uint8) {
 	}
 }
 
-// run does the call for packets, in their order.
+// run executes the call for packets, in their order.
 func (k *call) run(p *PHV, list []uint8) {
 	for _, l := range list {
 		var out uint64
@@ -173,7 +173,7 @@ func (u *alu) run(mem, x, y uint64) (next, out uint64) {
 	return next, v[(u.output-1)&3]
 }
 
-// update computes one of the updates, by number.
+// update returns the result of an update, by number.
 func (u *alu) update(do uint8, a, b uint64) uint64 {
 	switch do {
 	case 0:

@@ -6,12 +6,11 @@ import (
 	"slices"
 )
 
-// A Batch is what control does at one cycle: all of it or, if any of it is wrong, nothing. Its parts
-// are done in the order of its fields, and those of a list in the order of the list.
+// A Batch is a set of control operations at one cycle. If any of it is wrong, nothing of it is done. Its parts are done
+// in the order of its fields, and those of a list in the order of the list.
 type Batch struct {
-	// Program replaces the current program; with Unload there is none afterwards. Registers of the same
-	// pipe, stage, name, width and depth keep their content, and counters of the same pipe, stage,
-	// table and entry theirs.
+	// Program replaces the current program. With Unload there is no program afterwards. Registers of the same pipe,
+	// stage, name, width and depth keep their content, and so do counters of the same pipe, stage, table and entry.
 	Program *Program `json:"program,omitempty"`
 	Unload  bool     `json:"unload,omitempty"`
 
@@ -26,14 +25,13 @@ type Batch struct {
 type EntryChange struct {
 	Pipe  string `json:"pipe"` // ingress or egress
 	Table string `json:"table"`
-	// Do is add, modify (the entry of that ID, which keeps its counter), remove (by
-	// ID), or default: the entry's action becomes the table's default.
+	// Do is add, modify (the entry of that ID, which keeps its counter), remove (by ID), or default. The latter makes
+	// the entry's action the table's default.
 	Do    string `json:"do"`
 	Entry Entry  `json:"entry"`
 }
 
-// A RegisterWrite sets words From, From+1, ... to Values, or without values Count
-// words to 0.
+// A RegisterWrite sets words From, From+1, ... to Values, or without values sets Count words to 0.
 type RegisterWrite struct {
 	Pipe     string   `json:"pipe"`
 	Register string   `json:"register"`
@@ -42,7 +40,7 @@ type RegisterWrite struct {
 	Count    uint32   `json:"count,omitempty"`
 }
 
-// A RegisterRead reads Count words; with Clear they are 0 afterwards.
+// A RegisterRead reads Count words. Clear sets them to 0 afterwards.
 type RegisterRead struct {
 	Pipe     string `json:"pipe"`
 	Register string `json:"register"`
@@ -60,13 +58,13 @@ type CounterRead struct {
 	Clear   bool   `json:"clear,omitempty"`
 }
 
-// A Result is what a batch has read, in the order of its reads.
+// A Result holds the values that a batch has read, in the order of its reads.
 type Result struct {
 	Registers [][]uint64 `json:"registers,omitempty"`
 	Counters  []Counter  `json:"counters,omitempty"`
 }
 
-// pipe returns the pipe of a name.
+// pipe returns the pipe with a name.
 func (p *Program) pipe(name string) (*Pipe, error) {
 	switch name {
 	case "ingress":
@@ -77,7 +75,7 @@ func (p *Program) pipe(name string) (*Pipe, error) {
 	return nil, fmt.Errorf("pipe is %.80q, want ingress or egress", name)
 }
 
-// table returns the index of a table.
+// table returns the pipe and the index of a table.
 func (p *Program) table(pipeName, name string) (*Pipe, int, error) {
 	pp, err := p.pipe(pipeName)
 	if err != nil {
@@ -103,8 +101,8 @@ func (p *Program) register(pipeName, name string) (*Register, error) {
 	return &pp.Registers[i], nil
 }
 
-// Apply returns the program with changed entries, checked; p stays as it is and
-// shares with the result what did not change.
+// Apply returns the program with changed entries, and an error if it is not valid. p does not change. The result shares
+// unchanged parts with it.
 func (p *Program) Apply(changes []EntryChange) (*Program, error) {
 	n := *p
 	n.Ingress.Tables, n.Egress.Tables = slices.Clone(p.Ingress.Tables), slices.Clone(p.Egress.Tables)
@@ -157,10 +155,10 @@ func (t *Table) change(x *EntryChange) error {
 	return nil
 }
 
-// maxRead bounds the words that a batch reads.
+// maxRead is the maximum number of words that a batch reads.
 const maxRead = 1 << 24
 
-// CheckAccess checks the writes and reads of a batch against the program after its changes; p nil is no
+// CheckAccess checks the writes and reads of a batch against the program after its changes. nil means that there is no
 // program.
 func (b *Batch) CheckAccess(p *Program) error {
 	if p == nil {
@@ -242,8 +240,8 @@ func (p *Program) checkCounter(r CounterRead) error {
 	return nil
 }
 
-// Prepare checks a batch against what will run before it, old (nil: nothing), and
-// returns what runs after it. Reads and writes are left to [Compiled.Access].
+// Prepare checks a batch and returns the program that runs after it. old is the program before it, nil if there is
+// none. [Compiled.Access] does the reads and writes.
 func Prepare(b Batch, l Limits, old *Compiled) (*Compiled, error) {
 	var faults []Fault
 	if old != nil {
@@ -253,8 +251,8 @@ func Prepare(b Batch, l Limits, old *Compiled) (*Compiled, error) {
 	return now, err
 }
 
-// PrepareFaults is [Prepare] for callers that keep faults even without a program. It takes the faults
-// before the batch, and returns those after it.
+// PrepareFaults does [Prepare] for callers that keep faults even without a program. faults are those before the batch.
+// It returns those after it.
 func PrepareFaults(b Batch, l Limits, old *Compiled, faults []Fault) (*Compiled, []Fault, error) {
 	now, faults, err := prepare(b, l, old, faults)
 	if err != nil {
@@ -300,7 +298,7 @@ func prepare(b Batch, l Limits, old *Compiled, faults []Fault) (now *Compiled, _
 	return now, faults, b.CheckAccess(p)
 }
 
-// Access does the writes and then the reads of a batch that Prepare has accepted.
+// Access does the writes and then the reads of a batch. Prepare must have accepted the batch.
 func (c *Compiled) Access(b Batch) Result {
 	for _, w := range b.Writes {
 		a := c.pipe(w.Pipe).arrays[w.Register]

@@ -2,22 +2,22 @@ package pipe
 
 import "slices"
 
-// A Compiled program is what runs. It is made for one chip; its tables do not
-// change, its registers and counters do. One goroutine at a time may use it.
+// A Compiled program is the form that runs. It is made for one chip. Its tables do not change, its registers and
+// counters do. Only one goroutine at a time may use it.
 type Compiled struct {
 	program *Program
 	faults  []Fault
 	fields  map[string]place
 	ingress code
 	egress  code
-	first   int // user words: those of the egress pipe that are not bridged begin here
+	first   int // user word where those of the egress pipe that are not bridged begin
 	users   int // user words in use
 }
 
-// code is one pipe, compiled.
+// code is a compiled pipe.
 type code struct {
 	ins       []ins
-	at        []int32 // where each stage begins; one more at the end
+	at        []int32 // start of each stage, and the end of the last one
 	tables    []table
 	calls     []call
 	hashes    []hash
@@ -25,14 +25,14 @@ type code struct {
 	arrays    map[string]*Array
 	always    []alwaysRun
 	reads     uint32 // fixed words that are read; bit i is word i
-	writes    uint32 // and written
+	writes    uint32 // fixed words that are written
 }
 
-// An ins is one step. Operands are slices of words of the PHV or constants: a
-// constant has mask 0, so that one expression reads both.
+// An ins is one step. Operands are slices of words of the PHV or constants. A constant has mask 0, so that the same
+// expression reads both.
 type ins struct {
 	op      opcode
-	n       int32 // table, call, hash, list of snapshots, or where to go
+	n       int32 // index of a table, call, hash or snapshot list, or the jump target
 	to      target
 	a, b, c operand
 }
@@ -43,11 +43,11 @@ type operand struct {
 }
 
 type target struct {
-	mask, keep  uint64 // of the field's width; of the word's other bits
+	mask, keep  uint64 // mask of the field's width; keep is the mask of the word's other bits
 	word, shift uint8
 }
 
-// copyWord copies a word that this stage changes before it is read.
+// copyWord copies a word before this stage changes it.
 type copyWord struct{ from, to uint8 }
 
 type opcode uint8
@@ -73,9 +73,8 @@ const (
 	opDrop
 )
 
-// Compile makes the form of a valid program that runs on a chip with the limits.
-// Registers and counters that old (nil: none) has alike are taken over, as [Batch]
-// says. The program must not be changed afterwards.
+// Compile compiles a valid program for a chip with the limits. Matching registers and counters of old are taken over,
+// as [Batch] defines. old is nil if there is none. The program must not be changed afterwards.
 func Compile(p *Program, l Limits, old *Compiled) (*Compiled, error) {
 	return compile(p, l, old, nil)
 }
@@ -101,8 +100,7 @@ func compile(p *Program, l Limits, old *Compiled, faults []Fault) (*Compiled, er
 	return c, nil
 }
 
-// Apply returns the program with changed entries. Registers and counters are
-// those of c.
+// Apply returns the program with changed entries. It shares registers and counters with c.
 func (c *Compiled) Apply(l Limits, changes []EntryChange) (*Compiled, error) {
 	p, err := c.program.Apply(changes)
 	if err != nil {
@@ -135,8 +133,7 @@ func (c *code) table(name string) *table {
 	return &c.tables[i]
 }
 
-// Program returns the program that was compiled, with the entries that it has
-// now. It must not be changed.
+// Program returns the source of the compiled program, with its current entries. It must not be changed.
 func (c *Compiled) Program() *Program { return c.program }
 
 // A compiler makes the code of one pipe.
@@ -144,13 +141,13 @@ type compiler struct {
 	*code
 	pipe   *Pipe
 	fields map[string]place
-	hash   map[string]uint8 // of this stage -> word
+	hash   map[string]uint8 // hashes of this stage, by name -> word
 	slots  map[string]int   // tables whose outcome a gate needs
-	dirty  map[string]bool  // fields that this stage has written by now
-	before map[uint8]uint8  // word -> its copy from the stage's start
+	dirty  map[string]bool  // fields that this stage has written so far
+	before map[uint8]uint8  // word -> its copy from the beginning of the stage
 	params map[string]operand
 	taps   int // number of the pipe's first table
-	keyed  int // tables with a key by now
+	keyed  int // number of tables with a key so far
 }
 
 func compilePipe(p *Pipe, fields map[string]place, stages uint32, old *code, taps int) code {
@@ -222,7 +219,7 @@ func (c *compiler) stage(s uint8, old *code) {
 
 func (c *compiler) emit(i ins) { c.ins = append(c.ins, i) }
 
-// slice reads a field. One that the stage has written by now is read from a copy.
+// slice returns an operand for a field. A field that the stage has already written is read from a copy.
 func (c *compiler) slice(name string) operand {
 	p := c.fields[name]
 	if !p.user {
@@ -251,7 +248,7 @@ func (c *compiler) operand(o Operand) operand {
 		return operand{value: o.Const}
 	}
 	v.mask >>= o.Shift
-	v.shift += o.Shift // a shift beyond the word has an empty mask
+	v.shift += o.Shift // a shift beyond the word results in an empty mask
 	if o.Bits > 0 {
 		v.mask &= ones(o.Bits)
 	}
@@ -269,8 +266,8 @@ func (c *compiler) target(name string) target {
 	return target{mask: p.mask(), keep: ^(p.mask() << p.shift), word: p.word, shift: p.shift}
 }
 
-// compileTable emits the table and behind it the code of its actions. A table that always runs its
-// default, and whose outcome no gate needs, is that code.
+// compileTable emits the table and then the code of its actions. If a table always runs its default and no gate needs
+// its outcome, only that code is emitted.
 func (c *compiler) compileTable(t *Table, tap int, old *code) {
 	slot, asked := c.slots[t.Name]
 	if !asked {
@@ -327,7 +324,7 @@ func (c *compiler) compileTable(t *Table, tap int, old *code) {
 	c.tables = append(c.tables, ct)
 }
 
-// sharesRegisters reports whether two actions use one register.
+// sharesRegisters reports whether two actions use the same register.
 func (t *Table) sharesRegisters() bool {
 	used := map[string]int{}
 	for i := range t.Actions {
@@ -341,7 +338,7 @@ func (t *Table) sharesRegisters() bool {
 	return false
 }
 
-// like returns the same table in older code; nil: there is none.
+// like returns the same table in older code, nil if there is none.
 func (c *code) like(t *Table) *table {
 	if c == nil {
 		return nil
@@ -365,8 +362,7 @@ func (c *compiler) gate(t *Table) (gate [][]term) {
 	return gate
 }
 
-// fixParams replaces the parameters of code that only ever runs with these
-// arguments by constants.
+// fixParams replaces parameters by constants, in code that only runs with these arguments.
 func (c *compiler) fixParams(from int, args []uint64) {
 	fix := func(o *operand) {
 		if o.mask != 0 && o.word >= firstParam && o.word < firstParam+maxParams {
@@ -386,8 +382,8 @@ func (c *compiler) fixParams(from int, args []uint64) {
 	}
 }
 
-// action emits the code of an action. All its reads are of the stage's start, so
-// a field that it has written itself is read from the copy too.
+// action emits the code of an action. All its reads are from the beginning of the stage, so even a field that it has
+// written itself is read from the copy.
 func (c *compiler) action(a *Action, written map[string]bool) {
 	c.params = map[string]operand{}
 	for i, p := range a.Params {
@@ -425,7 +421,7 @@ func (c *compiler) action(a *Action, written map[string]bool) {
 		wrote(x.To)
 		c.emit(i)
 	}
-	for _, name := range mine { // another action of the table runs instead of this one
+	for _, name := range mine { // other actions of the table run instead of this one
 		delete(c.dirty, name)
 	}
 }
@@ -471,7 +467,7 @@ func (c *Compiled) pipe(name string) *code {
 	return &c.ingress
 }
 
-// Counter returns the counter of an entry, or of the default, of a table.
+// Counter returns the counter of a table's entry, or of its default.
 func (c *Compiled) Counter(r CounterRead) (*Counter, error) {
 	if err := c.program.checkCounter(r); err != nil {
 		return nil, err

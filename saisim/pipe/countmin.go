@@ -5,22 +5,22 @@ import (
 	"math/bits"
 )
 
-// A CountMinSketch says which count-min sketch [CountMin] makes.
+// A CountMinSketch defines a count-min sketch for [CountMin].
 type CountMinSketch struct {
 	Key    []Input
 	Rows   int    // 1 to 4
-	Depth  uint32 // counters of a row, a power of two
-	Width  uint8  // bits of a counter; they stop at the largest value
+	Depth  uint32 // counters in a row, a power of two
+	Width  uint8  // bits of a counter; counters saturate
 	Egress bool   // in the egress pipe
-	Stage  uint8  // the first of the two stages that it takes
+	Stage  uint8  // the first of its two stages
 }
 
-// FiveTupleIPv4 is the key of 13 bytes that names an IPv4 flow.
+// FiveTupleIPv4 returns the key of 13 bytes that identifies an IPv4 flow.
 func FiveTupleIPv4() []Input {
 	return []Input{{Field: "ipv4.src"}, {Field: "ipv4.dst"}, {Field: "l4.src"}, {Field: "l4.dst"}, {Field: "ip.proto"}}
 }
 
-// FiveTuple is the key of 37 bytes that names a flow of either version.
+// FiveTuple returns the key of 37 bytes that identifies a flow of either IP version.
 func FiveTuple() []Input {
 	return []Input{
 		{Field: "ip.src.hi"}, {Field: "ip.src.lo"}, {Field: "ip.dst.hi"}, {Field: "ip.dst.lo"},
@@ -28,10 +28,9 @@ func FiveTuple() []Input {
 	}
 }
 
-// CountMin returns a program that counts the packets of IP flows: one stage
-// compresses the key to 32 bits by CRC-32C, the next counts in Rows registers,
-// row0 and so on, each at the low bits of another CRC of the compressed key (the
-// hashes row0 and so on). The estimate of a flow is the least of its counters.
+// CountMin returns a program that counts the packets of IP flows. One stage compresses the key to 32 bits by CRC-32C.
+// The next stage counts in Rows registers, row0 and so on. The index in each is the low bits of another CRC of the
+// compressed key (the hashes row0 and so on). The estimate for a flow is the minimum of its counters.
 func CountMin(s CountMinSketch) (*Program, error) {
 	polys := []string{"crc32", "crc32k", "crc32q", "crc32c"}
 	if s.Rows < 1 || s.Rows > len(polys) {
@@ -75,8 +74,8 @@ func CountMin(s CountMinSketch) (*Program, error) {
 	return p, nil
 }
 
-// Sum returns the hash of values for its inputs, as in the package comment, so that a caller knows
-// where a key is counted.
+// Sum returns the hash of values for its inputs, as defined in the package comment. A caller can use it to find the
+// counter of a key.
 func (p *Program) Sum(h *Hash, values ...uint64) uint32 {
 	fields := p.layout()
 	poly := h.polynomial()

@@ -23,14 +23,14 @@ func sketch(t testing.TB) (*Program, *Compiled) {
 	return p, c
 }
 
-// flow puts an IPv4 flow into a lane of the PHV.
+// flow writes an IPv4 flow to a lane of the PHV.
 func (p *PHV) flow(lane int, src, dst uint32, sport, dport uint16, proto uint8) {
 	p.W[WordSrcLo][lane], p.W[WordDstLo][lane] = uint64(src), uint64(dst)
 	p.W[WordL4][lane] = uint64(sport)<<48 | uint64(dport)<<32 | uint64(proto)<<24
 	p.W[WordFlags][lane] = 3
 }
 
-// CRC-32 and CRC-32C are the standard ones, and the check values those of the catalogues; compiled and
+// CRC-32 and CRC-32C are the standard ones, and the check values are those of the catalogues. The compiled and the
 // plain form agree.
 func TestCRC(t *testing.T) {
 	checks := map[string]uint32{"crc32": 0xcbf43926, "crc32c": 0xe3069283, "crc16": 0xb4c8, "crc16x25": 0x906e}
@@ -53,7 +53,7 @@ func TestCRC(t *testing.T) {
 	}
 }
 
-// The sketch counts each flow where Sum says, and never too little.
+// The sketch counts each flow at the index returned by Sum, and never too little.
 func TestCountMin(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 7}, func(t *testing.T, seed uint64) {
 		p, c := sketch(t)
@@ -106,7 +106,7 @@ func TestRunDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// Three rows of count-min with key compression; 100,000 flows.
+// BenchmarkCountMin measures three rows of count-min with key compression, for 100,000 flows.
 func BenchmarkCountMin(b *testing.B) {
 	_, c := sketch(b)
 	r := rand.New(rand.NewPCG(1, 1))

@@ -22,16 +22,16 @@ var polynomials = map[string]polynomial{
 	"crc16t10": {16, 0x8bb7},
 }
 
-// Polynomials returns the names that Hash.CRC knows.
+// Polynomials returns the names that are valid in Hash.CRC.
 func Polynomials() []string { return slices.Sorted(maps.Keys(polynomials)) }
 
-// Polynomial returns width and polynomial of a name, false if there is none.
+// Polynomial returns the width and the polynomial of a name, and false if there is none.
 func Polynomial(name string) (width uint8, poly uint32, ok bool) {
 	p, ok := polynomials[name]
 	return p.width, p.poly, ok
 }
 
-// polynomial is that of the hash.
+// polynomial returns the polynomial of the hash.
 func (h *Hash) polynomial() polynomial {
 	if h.CRC != "" {
 		return polynomials[h.CRC]
@@ -39,7 +39,7 @@ func (h *Hash) polynomial() polynomial {
 	return polynomial{h.Width, h.Poly}
 }
 
-// bits is the number of bits of the hash's result.
+// bits returns the number of bits of the hash's result.
 func (h *Hash) bits() uint8 {
 	if h.Bits != 0 {
 		return h.Bits
@@ -47,15 +47,14 @@ func (h *Hash) bits() uint8 {
 	return h.polynomial().width
 }
 
-// reversed is the polynomial with its bits in reverse order.
+// reversed returns the polynomial with its bits in reverse order.
 func (p polynomial) reversed() uint32 { return bits.Reverse32(p.poly) >> (32 - p.width) }
 
-// A crcTable gives what one byte adds to the register, by its value.
+// A crcTable holds a byte's contribution to the register, by the byte's value.
 type crcTable [256]uint32
 
-// tables returns n tables: the table d is for a byte that d bytes follow. The CRC
-// is linear, so the sum of what the bytes add is the CRC of a message, but for a
-// constant that depends on its length and the seed.
+// tables returns n tables. Table d is for a byte that d bytes follow. The CRC is linear: the sum of the bytes'
+// contributions is the CRC of a message, except for a constant that depends on its length and the seed.
 func (p polynomial) tables(n int) []crcTable {
 	t := make([]crcTable, n)
 	rev := p.reversed()
@@ -75,7 +74,7 @@ func (p polynomial) tables(n int) []crcTable {
 	return t
 }
 
-// ofZeros is the CRC of n zero bytes.
+// ofZeros returns the CRC of n zero bytes.
 func (p polynomial) ofZeros(n int, seed uint32) uint32 {
 	all := uint32(ones(p.width))
 	r := ^seed & all

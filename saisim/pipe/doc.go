@@ -1,113 +1,97 @@
-// Package pipe is the programmable part of the chip: match-action programs for
-// the stages of its two pipes, as an RMT switch runs them. A [Program] is plain
-// data; [Program.Validate] checks it against what the chip has, [Compile] makes
-// the form that runs: no allocation, no lock, no map. This comment is the
-// meaning of a program; compiled form and reference are both written from it.
+// Package pipe is the programmable part of the chip: match-action programs for the stages of its two pipes, as in an
+// RMT switch. A [Program] is plain data. [Program.Validate] checks it against the limits of the chip. [Compile] makes
+// the form that runs, without allocation, lock or map. This comment defines the meaning of a program. Both the compiled
+// form and the reference are written from it.
 //
 // # Values
 //
-// All values are unsigned. A field has 1 to 64 bits. An [Operand] is a number of
-// 64 bits: the field's, parameter's or hash's value, shifted right and cut as the
-// operand says, or a constant. Results are computed modulo 2^64 and then modulo
-// 2^w for the w bits of the field that takes them. A shift by 64 or more gives 0.
-// min, max and all comparisons are unsigned.
+// All values are unsigned. A field has 1 to 64 bits. An [Operand] is a number of 64 bits. It is a constant, or the
+// value of a field, parameter or hash, shifted right and cut as the operand defines. Results are computed modulo 2^64
+// and then modulo 2^w for the w bits of the field that receives them. A shift by 64 or more returns 0. min, max and all
+// comparisons are unsigned.
 //
 // # PHV
 //
-// [Fixed] lists the fields of the chip. User fields are 0 when a pipe begins; the
-// bridged ones only when the ingress pipe begins: the egress pipe begins with the
-// values that they had at the end of the ingress pipe, in every copy. A program
-// may write user fields, and fixed fields where their Access says so. A header
-// field that the frame does not have can be written and read back, and changes
-// nothing in the frame.
+// [Fixed] lists the fields of the chip. User fields are 0 when a pipe begins. Bridged ones are an exception: they are 0
+// when the ingress pipe begins, and every copy begins the egress pipe with their values at the end of the ingress pipe.
+// A program may write user fields, and fixed fields if their Access permits it. A header field that the frame does not
+// have can be written and read back, without an effect on the frame.
 //
 // # A stage
 //
-// Everything in a stage reads the PHV as it was when the stage began, and what is
-// written is seen from the next stage on. So the order of operations in a stage
-// means nothing, and two tables of one stage may not write the same field, nor
-// may an action write a field twice. The outcome of tables is the exception:
+// Everything in a stage reads the PHV as it was when the stage began. Writes are visible from the next stage on. So the
+// order of operations in a stage has no effect. Two tables of one stage must not write the same field, and an action
+// must not write a field twice. The outcome of tables is an exception:
 //
-// Tables of a stage are taken in their order in Pipe.Tables. A table whose gate
-// does not hold is skipped. Terms of a gate read fields as they were when the
-// stage began, and the outcome of tables of earlier stages or earlier in the same
-// stage. A table that runs looks up its key: an entry that matches is a hit, and
-// its action runs with its arguments; otherwise it is a miss and the default
-// action runs, if there is one. The outcomes: skipped, or ran with hit or miss
-// and the name of the action. A skipped table is neither hit nor miss. A table
-// "always" has no key and no entries: it always misses. Outcomes are not seen in
-// the other pipe.
+// Tables of a stage are processed in their order in Pipe.Tables. A table whose gate does not hold is skipped. Terms of
+// a gate read fields as they were when the stage began, and the outcome of tables of earlier stages or earlier in the
+// same stage. A table that runs looks up its key. A matching entry is a hit, and its action runs with its arguments.
+// Otherwise it is a miss, and the default action runs, if there is one. So the outcomes are: skipped, or ran with hit
+// or miss and the name of the action. A skipped table is neither hit nor miss. A table "always" has no key and no
+// entries: it always misses. Outcomes are not visible in the other pipe.
 //
 // # Keys
 //
-// exact: every field, masked, equals the entry's value. ternary: every field,
-// masked by the table's and the entry's mask, equals the entry's value; of several
-// the highest priority wins, then the lowest ID. lpm: the key is the fields after
-// one another, first field first, most significant bit first, at most 128 bits;
-// an entry matches when the first Prefix bits are equal; the longest prefix wins.
-// index: the one field is the index; an entry matches when it equals its value,
-// which is below the table's size. Bits of an entry's value outside its masks,
-// or behind its prefix, must be 0.
+// exact: every field, masked, equals the entry's value. ternary: every field, masked by the table's and the entry's
+// mask, equals the entry's value; the highest priority wins, then the lowest ID. lpm: the key is the concatenation of
+// the fields, first field first, most significant bit first, at most 128 bits; an entry matches when the first Prefix
+// bits are equal; the longest prefix wins. index: the only field is the index; an entry matches when the index equals
+// its value, which must be below the table's size. Bits of an entry's value outside its masks, or behind its prefix,
+// must be 0.
 //
 // # Hashes
 //
-// A hash is the CRC of the bytes of its inputs: of each input in order, the
-// masked value in ceil(w/8) bytes, most significant first. All CRCs are reflected:
+// A hash is the CRC of the bytes of its inputs. Each input, in order, contributes its masked value in ceil(w/8) bytes,
+// most significant first. All CRCs are reflected:
 //
 //	r = ^seed mod 2^Width
 //	for each byte: r ^= byte; 8 times: r = r>>1 ^ (poly reversed if r&1, else 0)
 //	result = ^r mod 2^Width
 //
-// where "poly reversed" is Poly with its Width bits in reverse order. With seed 0
-// this is CRC-32 (0x04c11db7), CRC-32C (0x1edc6f41) and their like. Two hashes of
-// one polynomial that differ in the seed only differ by a constant: rows of a
-// sketch need different polynomials. The result is cut to the low Bits bits.
+// where "poly reversed" is Poly with its Width bits in reverse order. With seed 0 this is CRC-32 (0x04c11db7), CRC-32C
+// (0x1edc6f41) and so on. If two hashes of one polynomial differ only in the seed, their results differ only by a
+// constant, so rows of a sketch need different polynomials. The result is cut to the low Bits bits.
 //
 // # Registers
 //
-// A register is used by the actions of one table, and an action uses it at most
-// once, so that each packet reads, modifies and writes at most one word of it.
-// Packets of the pipe do so in the order in which they enter it. All values inside
-// the stateful ALU are of the register's width w: x, y and constants are taken
-// modulo 2^w. If Index is not below the depth, no word is touched and the output
-// is 0. Otherwise, with mem the word before:
+// A register is used by the actions of one table, and an action uses it at most once. So each packet reads, modifies
+// and writes at most one word of it. Packets of the pipe do so in the order in which they enter it. All values inside
+// the stateful ALU are of the register's width w: x, y and constants are reduced modulo 2^w. If Index is not below the
+// depth, no word is accessed and the output is 0. Otherwise, with mem the word before:
 //
 //	the conditions are evaluated
-//	the first update whose guard holds gives the new word, modulo 2^w;
-//	  adds gives at most 2^w-1, subs at least 0; no such update: new = mem
+//	the first update whose guard holds computes the new word, modulo 2^w;
+//	  adds results in at most 2^w-1, subs in at least 0; without such an update new = mem
 //	the output is its Value (old = mem, new, predicate, x or y) if its guard
-//	  holds, else 0; the field that takes it takes it modulo 2^(its width)
+//	  holds, else 0; the field that receives it stores it modulo 2^(its width)
 //
 // # Control fields and the chip
 //
-// Stages run as the chip's documentation says: the fixed function of a stage
-// first, then the program's tables of that stage. If ctl.drop is 1 at the end of a
-// stage, later stages do not run.
+// Stages run as the chip's documentation defines: the fixed function of a stage first, then the program's tables of
+// that stage. If ctl.drop is 1 at the end of a stage, later stages do not run.
 //
 // # Packets together
 //
-// A [PHV] holds up to 64 packets, one a lane, in the order in which they enter the pipe. [Compiled.Run]
-// runs stages for a [Set] of lanes, step by step, each step for all of them: one dispatch for 64
-// packets, and what they fetch from registers and tables in flight together. It is exact because a
-// packet touches a register in one stage and once, so that step after step each register still sees the
-// packets in their order; where two actions of a table use one register, they take turns in that order.
-// A batch of one runs through the same code.
+// A [PHV] holds up to 64 packets, one per lane, in the order in which they enter the pipe. [Compiled.Run] runs stages
+// for a [Set] of lanes, step by step, each step for all of them. So there is one dispatch for 64 packets, and their
+// fetches from registers and tables overlap. The result is exact because a packet accesses a register only once, in one
+// stage. So each register still sees the packets in their order. If two actions of a table use one register, they
+// alternate in that order. A batch of one runs through the same code.
 //
-// A chip fills the fixed words of each lane, calls [Compiled.Begin] for all lanes, and then runs its
-// stages piece by piece between its fixed functions. Run returns the lanes that ctl.drop has not ended,
-// to be given to the next piece; what fixed functions do, they may do lane by lane between two pieces.
-// Behind the last piece [Compiled.Bridge] takes what the packet needs in the egress pipe. Control
-// ([Prepare], Access) comes between batches only, and all packets of a batch run one program.
+// A chip fills the fixed words of each lane, calls [Compiled.Begin] for all lanes, and then runs its stages piece by
+// piece between its fixed functions. Run returns the lanes that ctl.drop has not ended, for use in the next piece.
+// Fixed functions may run lane by lane between two pieces. After the last piece, [Compiled.Bridge] saves the values
+// that the packet needs in the egress pipe. Control operations ([Prepare], Access) come between batches only, and all
+// packets of a batch run one program.
 //
 // # Counters
 //
-// A table with Counters counts for each entry, and for the default, the packets
-// that ran its action (or would have, where there is none), and adds pkt.length,
-// as it was when the stage began, to its bytes.
+// A table with Counters counts, for each entry and for the default, the packets that ran its action, or that would have
+// run it if there is none. It adds pkt.length, as it was when the stage began, to its bytes.
 //
 // # Resources
 //
-// Per stage, both pipes counted separately, as [Program.Usage] says:
+// Per stage, for each pipe separately, as returned by [Program.Usage]:
 //
 //	hash units     ceil(Bits/HashBits) per hash
 //	stateful ALUs  one per register
@@ -120,13 +104,12 @@
 //	VLIW slots     operations of all actions, and calls with an output
 //	tables         one per table
 //
-// where key is the sum of the widths of the key fields, data the largest sum of
-// parameter widths of its actions, and c(Width) is Width rounded up to 1, 8, 16,
-// 32 or 64 bits. User fields take containers of 8, 16, 32 or 64 bits of the PHV,
-// and the fixed fields [HeaderBits].
+// where key is the sum of the widths of the key fields, data the largest sum of parameter widths of its actions, and
+// c(Width) is Width rounded up to 1, 8, 16, 32 or 64 bits. User fields use containers of 8, 16, 32 or 64 bits of the
+// PHV, and the fixed fields use [HeaderBits].
 //
 // # Scope
 //
-// What belongs here: the form of programs, their meaning, their compiled form. What
-// does not: frames, time, SAI; those are the chip's.
+// What belongs here: the form of programs, their meaning, their compiled form. What does not: frames, time, SAI, which
+// belong to the chip.
 package pipe

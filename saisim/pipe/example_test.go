@@ -6,7 +6,7 @@ import (
 	"tamtam/saisim/pipe"
 )
 
-// A count-min sketch of two rows takes two stages of the ingress pipe: one hashes, the next counts.
+// A count-min sketch of two rows needs two stages of the ingress pipe: one hashes, the next counts.
 func ExampleCompile() {
 	program, err := pipe.CountMin(pipe.CountMinSketch{
 		Key: pipe.FiveTupleIPv4(), Rows: 2, Depth: 1024, Width: 32, Stage: 1,

@@ -7,29 +7,26 @@ import (
 	"strings"
 )
 
-// A Fault breaks the pipes as a bug in a compiler would: a program reads as before, but does something
-// else. Faults stay, whatever program is loaded, until they are healed; on a program that they do not
-// fit they do nothing.
+// A Fault breaks the pipes as a bug in a compiler would: the program's text is unchanged, but its behaviour is not.
+// Faults stay, whatever program is loaded, until they are healed. A fault that does not fit a program has no effect on
+// it.
 type Fault struct {
-	// Do is skip: the table never runs; misplace: it runs when the gate of Into holds
-	// instead of its own; or heal, without tables: all faults are gone.
+	// Do is skip, misplace or heal. skip: the table never runs. misplace: it runs when the gate of Into holds instead
+	// of its own. heal, without tables: all faults are removed.
 	Do string `json:"do"`
-	// Table is ingress.NAME or egress.NAME. Names that begin with "chip." are fixed functions, which
-	// the chip handles.
+	// Table is ingress.NAME or egress.NAME. Names that begin with "chip." are fixed functions, which the chip handles.
 	Table string `json:"table,omitempty"`
-	// Into is another table of the same pipe, of misplace. The tables that its gate asks
-	// for must come before Table.
+	// Into is another table of the same pipe, for misplace. The tables that its gate refers to must come before Table.
 	Into string `json:"into,omitempty"`
 }
 
-// maxFaults bounds the faults that there are at a time.
+// maxFaults is the maximum number of faults at the same time.
 const maxFaults = 64
 
-// fixedFunction begins the names of the chip's own tables.
+// fixedFunction is the prefix of the names of the chip's own tables.
 const fixedFunction = "chip."
 
-// addFaults returns the faults that there are after more, which must fit the program
-// (nil: there is none).
+// addFaults returns the faults with more added. These must fit the program, nil if there is none.
 func addFaults(p *Program, faults, more []Fault) ([]Fault, error) {
 	faults = slices.Clone(faults)
 	for i, f := range more {
@@ -55,7 +52,7 @@ func addFaults(p *Program, faults, more []Fault) ([]Fault, error) {
 	return faults, nil
 }
 
-// check says what of a fault is wrong for a program.
+// check returns an error if the fault does not fit a program.
 func (f *Fault) check(p *Program) error {
 	switch {
 	case f.Do != "skip" && f.Do != "misplace":
@@ -81,7 +78,7 @@ func (f *Fault) check(p *Program) error {
 	return f.gateOpens(pp, i, j)
 }
 
-// gateOpens checks that the tables that the gate of Tables[into] asks for come before Tables[i].
+// gateOpens checks that the tables to which the gate of Tables[into] refers come before Tables[i].
 func (f *Fault) gateOpens(p *Pipe, i, into int) error {
 	for _, row := range p.Tables[into].Gate {
 		for _, x := range row {
@@ -93,19 +90,19 @@ func (f *Fault) gateOpens(p *Pipe, i, into int) error {
 	return nil
 }
 
-// tableAt returns a table by the names of its pipe and its own.
+// tableAt returns a table by PIPE.NAME.
 func (p *Program) tableAt(name string) (*Pipe, int, error) {
 	pipeName, table, _ := strings.Cut(name, ".")
 	return p.table(pipeName, table)
 }
 
-// before reports whether a table of that name comes before Tables[i].
+// before reports whether the table with a name comes before Tables[i].
 func (p *Pipe) before(name string, i int) bool {
 	j := slices.IndexFunc(p.Tables, func(t Table) bool { return t.Name == name })
 	return p.Tables[j].Stage < p.Tables[i].Stage || p.Tables[j].Stage == p.Tables[i].Stage && j < i
 }
 
-// broken returns the program as it runs with faults.
+// broken returns the program with the effects of faults.
 func (p *Program) broken(faults []Fault) *Program {
 	n := *p
 	for _, f := range faults {
@@ -121,7 +118,7 @@ func (p *Program) broken(faults []Fault) *Program {
 			to.Tables = slices.Clone(to.Tables)
 		}
 		if f.Do == "skip" {
-			to.Tables[i].Gate = [][]Term{{{Field: "is.ip", Is: "gt", Value: 1}}} // which it never is
+			to.Tables[i].Gate = [][]Term{{{Field: "is.ip", Is: "gt", Value: 1}}} // it never is
 		} else {
 			_, j, _ := p.tableAt(f.Into)
 			to.Tables[i].Gate = pp.Tables[j].Gate

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// faulty is a program of which table b runs after a hit of a, c where a missed.
+// faulty returns a program in which table b runs after a hit of a, and c after a miss.
 func faulty() *Program {
 	set := func(to string) []Action {
 		return []Action{{Name: "do", Ops: []Op{{Do: "set", To: to, A: Operand{Const: 1}}}}}
@@ -27,7 +27,7 @@ func faulty() *Program {
 	}
 }
 
-// ran runs a packet of a protocol and says which tables ran: * where they hit.
+// ran runs a packet of a protocol and returns the tables that ran, with * where they hit.
 func ran(c *Compiled, proto uint64) string {
 	var v PHV
 	c.Begin(&v, 1)
@@ -48,7 +48,7 @@ func ran(c *Compiled, proto uint64) string {
 	return strings.Join(all, " ")
 }
 
-// What tables run with faults, one batch after the other.
+// Faults change the tables that run, one batch after the other.
 func TestFaults(t *testing.T) {
 	var now *Compiled
 	var faults []Fault
@@ -128,7 +128,7 @@ func TestFaultsThatAreRefused(t *testing.T) {
 	}
 }
 
-// Tables that run behind a drop did not run.
+// Tables behind a drop do not count as having run.
 func TestRanUpToADrop(t *testing.T) {
 	p := faulty()
 	p.Ingress.Tables[2].Actions[0].Ops[0].To = "ctl.drop"

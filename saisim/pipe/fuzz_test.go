@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// No program, whatever it says, makes Read, Validate, Compile, Run or a batch panic.
+// No program, whatever its content, makes Read, Validate, Compile, Run or a batch panic.
 func FuzzProgram(f *testing.F) {
 	text, err := json.Marshal(sample())
 	if err != nil {

@@ -6,28 +6,28 @@ import (
 	"slices"
 )
 
-// Limits are what a chip has for programs. Zero of anything means none of it.
+// Limits holds a chip's resources for programs. Zero means that the chip has none.
 type Limits struct {
 	IngressStages, EgressStages uint32
-	Stage                       Resources // each stage
+	Stage                       Resources // resources of each stage
 	PHVBits                     uint32    // fixed fields included
 }
 
-// Resources are those of one stage.
+// Resources holds the resources of one stage.
 type Resources struct {
-	HashUnits    uint32 // of HashBits output bits each
+	HashUnits    uint32 // with HashBits output bits each
 	HashBits     uint32
 	StatefulALUs uint32
-	SRAMBlocks   uint32 // of SRAMBits bits each
+	SRAMBlocks   uint32 // with SRAMBits bits each
 	SRAMBits     uint32
-	TCAMBlocks   uint32 // of TCAMEntries entries, TCAMBits wide
+	TCAMBlocks   uint32 // with TCAMEntries entries each, TCAMBits wide
 	TCAMEntries  uint32
 	TCAMBits     uint32
 	VLIWSlots    uint32
 	Tables       uint32
 }
 
-// A StageUse is what a program uses of one stage.
+// A StageUse is a program's use of one stage.
 type StageUse struct {
 	Pipe         string `json:"pipe"` // ingress or egress
 	Stage        uint8  `json:"stage"`
@@ -39,13 +39,13 @@ type StageUse struct {
 	Tables       uint64 `json:"tables"`
 }
 
-// A Usage is what a program uses of a chip. Stages that it leaves empty are left out.
+// A Usage is a program's use of a chip. It omits unused stages.
 type Usage struct {
 	PHVBits uint64     `json:"phv_bits"`
 	Stages  []StageUse `json:"stages"`
 }
 
-// Usage counts what the program takes of a chip with the given blocks.
+// Usage returns the program's use of a chip with the given block sizes.
 func (p *Program) Usage(l Limits) Usage {
 	u := Usage{PHVBits: HeaderBits}
 	for _, f := range p.Fields {
@@ -57,7 +57,7 @@ func (p *Program) Usage(l Limits) Usage {
 	return u
 }
 
-// container returns the size of the PHV container of a field.
+// container returns the size in bits of the PHV container of a field.
 func container(width uint8) uint8 {
 	for _, c := range []uint8{8, 16, 32} {
 		if width <= c {
@@ -135,7 +135,7 @@ func (t *Table) use(u *StageUse, r Resources, width func(string) uint8) {
 	}
 }
 
-// blocks is ceil(n/size); size 0: there is none, and any need is too much.
+// blocks returns ceil(n/size). If size is 0, there are no blocks, and any need results in a number that is too large.
 func blocks(n uint64, size uint32) uint64 {
 	switch {
 	case n == 0:
@@ -146,7 +146,7 @@ func blocks(n uint64, size uint32) uint64 {
 	return (n + uint64(size) - 1) / uint64(size)
 }
 
-// excess returns errors for what exceeds the limits, by stage and resource.
+// excess returns an error for each resource that exceeds the limits, by stage.
 func (u Usage) excess(l Limits) []error {
 	var errs []error
 	if u.PHVBits > uint64(l.PHVBits) {
@@ -155,7 +155,7 @@ func (u Usage) excess(l Limits) []error {
 	}
 	for _, s := range u.Stages {
 		check := func(what string, need uint64, have uint32) {
-			if need >= 1<<32 { // of blocks
+			if need >= 1<<32 { // no blocks exist
 				errs = append(errs, fmt.Errorf("%s stage %d: %s: the chip has none", s.Pipe, s.Stage, what))
 			} else if need > uint64(have) {
 				errs = append(errs, fmt.Errorf("%s stage %d: %s: need %d, have %d", s.Pipe, s.Stage, what, need, have))

@@ -1,29 +1,28 @@
 package pipe
 
-// NotedTables is of how many tables with a key the looks of a packet are noted, in each pipe: of those of the first
-// stages.
+// NotedTables is the maximum number of tables with a key whose lookups are noted for a packet, in each pipe. The first
+// ones are noted.
 const NotedTables = 15
 
-// lookPlaces are one for each table that is noted, and the last for all others; a table without a key has none.
+// There is one place for each noted table, and a last one for all others. A table without a key has none.
 const (
 	lookPlaces = NotedTables + 1
 	noPlace    = 255
 )
 
-// Looks are what a packet has found in the tables of one pipe, by their places: see [PHV].
+// Looks holds the results of a packet's lookups in the tables of one pipe, by place: see [PHV].
 type Looks struct {
-	packet uint64 // which one since Looks were made, as it is in a look
+	packet uint64 // number of the packet, in the form used in a look
 	of     [lookPlaces]uint64
 }
 
-// A look is the number of the entry, whether it hits, and of which packet it is. So looks of the packet before need not
-// be taken away.
+// A look holds the entry's number, whether it hit, and the packet. So looks of earlier packets need not be cleared.
 const (
 	lookHit    = 1 << 32
 	lookPacket = 1 << 33
 )
 
-// Begin is called for each packet, before it runs.
+// Begin starts the notes of a packet. It must be called before each packet runs.
 func (l *Looks) Begin() {
 	if l.packet += lookPacket; l.packet == 0 {
 		*l = Looks{packet: lookPacket}
@@ -34,25 +33,25 @@ func (l *Looks) note(place uint8, r *row) {
 	l.of[place] = l.packet | r.look
 }
 
-// At returns what the packet has found in the table at a place: the number of the entry, 0 if there is none that hits.
+// At returns the packet's result in the table at a place. entry is the number of the entry, 0 if none hit.
 func (l *Looks) At(place int) (entry uint32, hit, ran bool) {
 	v := l.of[place]
 	return uint32(v), v&lookHit != 0, v&^(lookPacket-1) == l.packet
 }
 
-// More reports whether the packet was looked up in others, too.
+// More reports whether the packet was also looked up in tables that are not noted.
 func (l *Looks) More() bool {
 	_, _, ran := l.At(NotedTables)
 	return ran
 }
 
-// A NotedTable is one whose looks are noted.
+// A NotedTable is a table whose lookups are noted.
 type NotedTable struct {
 	Name  string
 	Stage uint32
 }
 
-// Noted returns the tables of a pipe whose looks are noted, each at its place.
+// Noted returns the tables of a pipe whose lookups are noted, in the order of places.
 func (c *Compiled) Noted(egress bool) []NotedTable {
 	all := make([]NotedTable, 0, NotedTables)
 	for i := range c.side(egress).tables {
@@ -63,7 +62,7 @@ func (c *Compiled) Noted(egress bool) []NotedTable {
 	return all
 }
 
-// place is where the looks into the next table are noted, which has so many fields in its key.
+// place returns the place for lookups in the next table. key is the number of fields in its key.
 func (c *compiler) place(key int) uint8 {
 	switch {
 	case key == 0:

@@ -2,7 +2,7 @@ package pipe
 
 import "testing"
 
-// What one packet has found is not taken for what the next one has, however many there have been.
+// Looks of one packet are not mistaken for those of the next, however many packets there have been.
 func TestLooksAreOfOnePacket(t *testing.T) {
 	hit, miss := row{look: 7 | lookHit}, row{}
 	for _, begun := range []uint64{0, lookPacket, ^uint64(0) - lookPacket + 1, ^uint64(0) - 2*lookPacket + 1} {

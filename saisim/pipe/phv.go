@@ -1,7 +1,6 @@
 package pipe
 
-// Words of a PHV: fields of the chip, user fields, and what a stage needs for
-// itself.
+// Words of a PHV: fields of the chip, user fields, and internal words of a stage.
 const (
 	userWords   = 64
 	firstUser   = 24
@@ -11,48 +10,48 @@ const (
 	maxParams   = 8 // of one action
 	firstBefore = firstParam + maxParams
 
-	// BridgeWords is how many 64-bit words of user fields go from the ingress pipe
-	// to the egress pipe with a packet.
+	// BridgeWords is the number of 64-bit words of user fields that a packet carries from the ingress pipe to the
+	// egress pipe.
 	BridgeWords = 4
 )
 
-// Lanes is how many packets a PHV holds.
+// Lanes is the number of packets that a PHV holds.
 const Lanes = 64
 
-// A Set is some of the packets of a PHV: bit i is the packet in lane i. Packets enter the pipe in the order of
-// their lanes.
+// A Set is a set of packets of a PHV: bit i is the packet in lane i. Packets enter the pipe in the order of their
+// lanes.
 type Set uint64
 
-// A PHV holds the packet header vectors of packets that run together, as a compiled program sees
-// them: fields are slices of 64-bit words, and word w of the packet in lane i is W[w][i]. The chip fills the
-// fixed fields through the constants below (word Wxxx); user fields follow. Make one and use it again.
+// A PHV holds the packet header vectors of packets that run together, in the form for a compiled program. Fields are
+// slices of 64-bit words, and word w of the packet in lane i is W[w][i]. The chip fills the fixed fields through the
+// constants below (word Wxxx). User fields follow. A PHV should be reused.
 type PHV struct {
 	W [256][Lanes]uint64
-	// ran holds the outcome of tables that gates ask for: 0 skipped, 1 miss, 2 hit,
-	// each plus 4 times the action's number.
+	// ran holds the outcome of tables to which gates refer: 0 skipped, 1 miss, 2 hit, each plus 4 times the action's
+	// number.
 	ran [256][Lanes]uint16
-	// Ran and Hit have, for each lane, a bit for each table: those of the ingress pipe in their order, then those of
-	// the egress pipe. Tables set them as they run; a caller that uses them clears them before, and
-	// adds what [Compiled.Always] knows.
+	// Ran and Hit hold, for each lane, a bit for each table: those of the ingress pipe in their order, then those of
+	// the egress pipe. Tables set them as they run. A caller that uses them must clear them before, and add the tables
+	// of [Compiled.Always].
 	Ran, Hit [Lanes][TapWords]uint64
-	// Acted has, where Hit has a bit, the number of the entry's action, counted from 1, as it is in a table of at most
-	// 255; 0: the entry has none.
+	// Acted holds, where Hit has a bit, the number of the entry's action, counted from 1, in a table of at most 255
+	// actions. It is 0 if the entry has none.
 	Acted [Lanes][64 * TapWords]uint8
-	// Looked, where it is not nil, is where tables of the packet in a lane note what they find.
+	// Looked holds, for each lane, where lookups of its packet are noted. nil means that they are not.
 	Looked  [Lanes]*Looks
-	stopped [Lanes]uint32 // the stage behind which ctl.drop ended the run
-	// Found is told of each look into a table with a key, in the order in which tables run: the entry's number, 0 if
-	// there is none that hits. nil: nobody wants to know.
+	stopped [Lanes]uint32 // stage after which ctl.drop ended the run
+	// Found is called with each lookup in a table with a key, in the order in which tables run. entry is the entry's
+	// number, 0 if none hit. nil means that there is no observer.
 	Found func(lane uint8, table string, entry uint32, hit bool)
 
-	// What a run works with: its packets, those that a table has, and those of an action, with where its code
-	// begins; hashes by now.
+	// Working memory of a run: its packets, those of a table, those of an action, where the code of their actions
+	// begins, and hashes.
 	all, some, same [Lanes]uint8
 	pcs             [Lanes]int32
 	sums            [Lanes]uint32
 }
 
-// TapWords are enough for the tables of a program.
+// TapWords is the number of words that suffice for the tables of a program.
 const TapWords = 4
 
 // The words of the fixed fields.
@@ -81,11 +80,10 @@ const (
 	fixedWords
 )
 
-// An Access says in which pipes a field may be written.
+// An Access defines in which pipes a field may be written.
 type Access uint8
 
-// A fixed field can always be read, in both pipes; where it means nothing it is
-// 0 (ports: 65535).
+// A fixed field can always be read, in both pipes. Where it has no meaning it is 0 (ports: 65535).
 const (
 	ReadOnly     Access = 0
 	WriteIngress Access = 1
@@ -102,8 +100,8 @@ type FixedField struct {
 	Doc          string
 }
 
-// Fixed returns the fixed fields. ipv4.src and ipv4.dst are the low halves of
-// ip.src.lo and ip.dst.lo; no others overlap.
+// Fixed returns the fixed fields. ipv4.src and ipv4.dst are the low halves of ip.src.lo and ip.dst.lo. No others
+// overlap.
 func Fixed() []FixedField { return fixed[:] }
 
 var fixed = [...]FixedField{
@@ -180,5 +178,5 @@ var fixed = [...]FixedField{
 		"leave at this port instead; 65535, its first value: as forwarding says"},
 }
 
-// HeaderBits is how much of Limits.PHVBits the fixed fields take.
+// HeaderBits is the part of Limits.PHVBits that the fixed fields use.
 const HeaderBits = fixedWords * 64

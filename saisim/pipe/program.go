@@ -8,12 +8,11 @@ import (
 	"io"
 )
 
-// A Program is plain data: what runs in the stages of a chip's two pipes. The
-// package comment says what each part does. Names of programs, user fields,
-// hashes, registers, instructions, tables, actions and parameters are a letter
-// or underscore and then letters, digits, underscores or hyphens, at most 64 in
-// all; each is unique among its kind in its pipe (user fields: in the program;
-// instructions, actions and parameters: in what holds them).
+// A Program is plain data: everything that runs in the stages of a chip's two pipes. The package comment defines the
+// meaning of each part. Names of programs, user fields, hashes, registers, instructions, tables, actions and parameters
+// consist of a letter or underscore and then letters, digits, underscores or hyphens, at most 64 characters. Each is
+// unique among its kind in its pipe. User fields are unique in the program, and instructions, actions and parameters in
+// the object that contains them.
 type Program struct {
 	Name    string  `json:"name"`
 	Fields  []Field `json:"fields,omitempty"`
@@ -25,13 +24,13 @@ type Program struct {
 type Field struct {
 	Name  string `json:"name"`
 	Width uint8  `json:"width"` // bits, 1 to 64
-	// Bridged fields keep their value from the end of the ingress pipe to the
-	// egress pipe; all others are 0 when a pipe begins.
+	// Bridged fields keep their value from the end of the ingress pipe to the egress pipe. All others are 0 when a pipe
+	// begins.
 	Bridged bool `json:"bridged,omitempty"`
 }
 
-// A Pipe holds what one pipe runs. Within a stage the order of Tables is the
-// order in which gates see the outcome of other tables of that stage.
+// A Pipe holds the content of one pipe. The order of Tables is the order in which gates see the outcome of other tables
+// of the same stage.
 type Pipe struct {
 	Hashes    []Hash     `json:"hashes,omitempty"`
 	Registers []Register `json:"registers,omitempty"`
@@ -42,24 +41,23 @@ type Pipe struct {
 type Hash struct {
 	Name  string `json:"name"`
 	Stage uint8  `json:"stage"`
-	// CRC names one of the polynomials of [Polynomials], or is empty: then Width,
-	// 16 or 32, and Poly, most significant term left out, give it.
+	// CRC names one of [Polynomials]. If it is empty, Width, 16 or 32, and Poly, without the most significant term,
+	// define the polynomial.
 	CRC    string  `json:"crc,omitempty"`
 	Width  uint8   `json:"width,omitempty"`
 	Poly   uint32  `json:"poly,omitempty"`
 	Seed   uint32  `json:"seed,omitempty"`
-	Bits   uint8   `json:"bits,omitempty"` // the low bits that are kept; 0: all
+	Bits   uint8   `json:"bits,omitempty"` // number of low bits that are kept; zero means all
 	Inputs []Input `json:"inputs"`
 }
 
 // An Input is a masked field of a hash or of a table's key.
 type Input struct {
 	Field string `json:"field"`
-	Mask  uint64 `json:"mask,omitempty"` // 0: the whole field
+	Mask  uint64 `json:"mask,omitempty"` // zero means the whole field
 }
 
-// A Register is an array of words that lives in one stage and has one stateful
-// ALU. The actions of one table use it.
+// A Register is an array of words in one stage with one stateful ALU. The actions of one table use it.
 type Register struct {
 	Name         string        `json:"name"`
 	Stage        uint8         `json:"stage"`
@@ -68,8 +66,7 @@ type Register struct {
 	Instructions []Instruction `json:"instructions"`
 }
 
-// An Instruction is what a stateful ALU can do to a word. At most two conditions
-// and two updates.
+// An Instruction is an operation of a stateful ALU on a word. It has at most two conditions and two updates.
 type Instruction struct {
 	Name       string      `json:"name"`
 	Conditions []Condition `json:"conditions,omitempty"`
@@ -77,35 +74,33 @@ type Instruction struct {
 	Output     Output      `json:"output,omitzero"`
 }
 
-// A Condition compares, unsigned: eq, ne, lt, le, gt, ge.
+// A Condition is an unsigned comparison: eq, ne, lt, le, gt, ge.
 type Condition struct {
 	Is string `json:"is"`
 	A  Source `json:"a"`
 	B  Source `json:"b"`
 }
 
-// An Update gives the word a new value when its guard holds.
+// An Update sets the word to a new value when its guard holds.
 type Update struct {
-	// When is empty (always), or 0, 1 (the condition of that index holds), !0, !1
-	// (does not), 0&1, 0&!1, !0&1, !0&!1, 0|1, 0|!1, !0|1 or !0|!1.
+	// When is the guard: empty (always), 0 or 1 (the condition of that index holds), !0 or !1 (it does not hold), 0&1,
+	// 0&!1, !0&1, !0&!1, 0|1, 0|!1, !0|1 or !0|!1.
 	When string `json:"when,omitempty"`
-	// Do is set (to A), add, sub, adds, subs (the same, saturating), and, or, xor,
-	// andnot (A and not B), min or max.
+	// Do is set (to A), add, sub, adds, subs (the same, saturating), and, or, xor, andnot (A and not B), min or max.
 	Do string `json:"do"`
 	A  Source `json:"a"`
 	B  Source `json:"b,omitzero"`
 }
 
-// An Output is what an instruction gives to the PHV.
+// An Output is the value that an instruction returns to the PHV.
 type Output struct {
-	When string `json:"when,omitempty"` // as for an update; where it does not hold the output is 0
-	// Value is old or new (the word before or after), predicate (bit 0 and bit 1:
-	// the conditions), x or y; empty: 0.
+	When string `json:"when,omitempty"` // as for an update; the output is 0 if it does not hold
+	// Value is old or new (the word before or after), predicate (bits 0 and 1 are the conditions), x or y. Empty means
+	// 0.
 	Value string `json:"value,omitempty"`
 }
 
-// A Source is an operand inside a stateful ALU: mem (the word before the update),
-// x or y (of the call), or const.
+// A Source is an operand inside a stateful ALU: mem (the word before the update), x or y (of the call), or const.
 type Source struct {
 	From  string `json:"from"`
 	Const uint64 `json:"const,omitempty"`
@@ -115,13 +110,12 @@ type Source struct {
 type Table struct {
 	Name  string `json:"name"`
 	Stage uint8  `json:"stage"`
-	// Gate says when the table runs: when in one of its rows every term holds.
-	// Without rows it always runs.
+	// Gate defines when the table runs: when every term of one of its rows holds. Without rows it always runs.
 	Gate  [][]Term `json:"gate,omitempty"`
 	Match string   `json:"match"` // always, exact, ternary, lpm or index
 	Key   []Input  `json:"key,omitempty"`
-	Size  uint32   `json:"size,omitempty"` // entries that there is room for
-	// Counters: packets and bytes are counted per entry, and for the default.
+	Size  uint32   `json:"size,omitempty"` // maximum number of entries
+	// Counters enables counting of packets and bytes per entry, and for the default.
 	Counters bool     `json:"counters,omitempty"`
 	Actions  []Action `json:"actions,omitempty"`
 	Default  Choice   `json:"default,omitzero"`
@@ -131,17 +125,16 @@ type Table struct {
 // A Term is a condition on a field, or on the outcome of an earlier table.
 type Term struct {
 	Field string `json:"field,omitempty"`
-	Mask  uint64 `json:"mask,omitempty"` // 0: the whole field
+	Mask  uint64 `json:"mask,omitempty"` // zero means the whole field
 	Table string `json:"table,omitempty"`
-	// Is, for a field: eq, ne, lt, le, gt or ge Value, unsigned. For a table: ran,
-	// skipped, hit, miss, or action: it ran Action.
+	// Is is, for a field: eq, ne, lt, le, gt or ge Value, unsigned. For a table it is ran, skipped, hit, miss, or
+	// action. The latter holds if the table ran Action.
 	Is     string `json:"is"`
 	Value  uint64 `json:"value,omitempty"`
 	Action string `json:"action,omitempty"`
 }
 
-// An Action is a list of operations that happen at once: all read the PHV as it
-// was when the stage began.
+// An Action is a list of simultaneous operations: all read the PHV as it was when the stage began.
 type Action struct {
 	Name   string  `json:"name"`
 	Params []Param `json:"params,omitempty"`
@@ -149,7 +142,7 @@ type Action struct {
 	Ops    []Op    `json:"ops,omitempty"`
 }
 
-// A Param is action data: each entry gives its own value.
+// A Param is action data: each entry has its own value.
 type Param struct {
 	Name  string `json:"name"`
 	Width uint8  `json:"width"` // bits, 1 to 64
@@ -162,13 +155,13 @@ type Call struct {
 	Index       Operand `json:"index,omitzero"`
 	X           Operand `json:"x,omitzero"`
 	Y           Operand `json:"y,omitzero"`
-	To          string  `json:"to,omitempty"` // field that takes the output
+	To          string  `json:"to,omitempty"` // field that receives the output
 }
 
 // An Op writes a field.
 type Op struct {
-	// Do is set (to A), add, sub, and, or, xor, shl, shr (A shifted by B), min, max,
-	// or select (A if If is not 0, else B).
+	// Do is set (to A), add, sub, and, or, xor, shl, shr (A shifted by B), min, max, or select (A if If is not 0, else
+	// B).
 	Do string  `json:"do"`
 	To string  `json:"to"`
 	A  Operand `json:"a,omitzero"`
@@ -176,36 +169,34 @@ type Op struct {
 	If Operand `json:"if,omitzero"`
 }
 
-// An Operand is a slice of a field, a hash of the same stage or a parameter, or
-// a constant: at most one of the four is given, none is 0.
+// An Operand is a slice of a field, of a hash of the same stage or of a parameter, or a constant. At most one of the
+// four is set. With none it is 0.
 type Operand struct {
 	Field string `json:"field,omitempty"`
 	Hash  string `json:"hash,omitempty"`
 	Param string `json:"param,omitempty"`
 	Const uint64 `json:"const,omitempty"`
-	// Shift and Bits give the slice (value >> Shift) mod 2^Bits; Bits 0 is all that
-	// is left. Not for constants.
+	// Shift and Bits define the slice (value >> Shift) mod 2^Bits. Bits 0 means all remaining bits. They are not for
+	// constants.
 	Shift uint8 `json:"shift,omitempty"`
 	Bits  uint8 `json:"bits,omitempty"`
 }
 
-// A Choice is an action with its arguments, one per parameter. Without an action
-// nothing is done.
+// A Choice is an action with its arguments, one per parameter. An empty Action means that no action runs.
 type Choice struct {
 	Action string   `json:"action,omitempty"`
 	Args   []uint64 `json:"args,omitempty"`
 }
 
-// An Entry is a row of a table. ID is the controller's own name for it, unique
-// in the table.
+// An Entry is a row of a table. ID is chosen by the controller and unique in the table.
 type Entry struct {
 	ID uint32 `json:"id"`
 	// Key has one match per key field.
 	Key []Match `json:"key,omitempty"`
-	// Priority, ternary only: the highest of the entries that match wins, then the
+	// Priority is for ternary tables only. The matching entry with the highest priority wins, then the one with the
 	// lowest ID.
 	Priority uint32 `json:"priority,omitempty"`
-	// Prefix, lpm only: how many of the leading bits of the key must match.
+	// Prefix is for lpm tables only. It is the number of leading bits of the key that must match.
 	Prefix uint32 `json:"prefix,omitempty"`
 	Choice
 }
@@ -213,14 +204,14 @@ type Entry struct {
 // A Match is the value, and for ternary the mask, of one key field.
 type Match struct {
 	Value uint64 `json:"value"`
-	Mask  uint64 `json:"mask,omitempty"` // ternary: 0 matches everything
+	Mask  uint64 `json:"mask,omitempty"` // for ternary tables; zero matches everything
 }
 
-// maxJSON bounds what Read takes.
+// maxJSON is the maximum number of bytes that Read accepts.
 const maxJSON = 16 << 20
 
-// Read reads a program as JSON. A field that there is not is refused by name,
-// and so is anything behind the program. The result is not yet validated.
+// Read reads a program as JSON. It refuses unknown fields by name, and any text behind the program. The result is not
+// yet validated.
 func Read(r io.Reader) (*Program, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxJSON+1))
 	if err != nil {

@@ -11,23 +11,23 @@ import (
 // actions.
 type Mark struct {
 	Pipe, Table string
-	Hit         bool     // false: when it ran
-	Of          []string // actions, "" for none; nil: whatever action
+	Hit         bool     // false means when it ran
+	Of          []string // actions, "" for no action; nil means any action
 	Field       string
 	Bit         uint8
 }
 
-// missed ends the name of the action that a table's default is, where its entries have the same one and say that they
-// hit.
+// missed is the suffix of the name of a default action, if the table's entries have the same action and are marked for
+// hits.
 const missed = "_miss"
 
-// Recording returns a program that does what p does, and sets the bits in fields of its own, which it adds: a compiler
-// would write it so. Actions of a table that is marked get an operation for each field. Where the default is an action
-// and the mark is of a hit, the default becomes a copy of it, NAME_miss, for which gates that ask for NAME ask as well;
-// so whoever changes the default of a running program has to name that one.
+// Recording returns a program that does the same as p, and also sets the marks' bits in new fields. A compiler would
+// produce the same program. Actions of a marked table get an operation for each field. If the default is an action and
+// the mark is for hits, the default becomes a copy of it, NAME_miss. Gates that refer to NAME then refer to NAME_miss
+// as well. So a change of the default in a running program must name NAME_miss.
 //
-// The program is not validated: its action slots or the PHV may have no room for it, and two tables of a stage must not
-// write one field.
+// The program is not validated. It may exceed the action slots or the PHV, and two tables of a stage must not write one
+// field.
 func (p *Program) Recording(fields []Field, marks []Mark) (*Program, error) {
 	out, err := p.clone()
 	if err != nil {
@@ -81,7 +81,8 @@ func (p *Program) clone() (*Program, error) {
 	return Read(strings.NewReader(string(text)))
 }
 
-// A setting is what bits of fields a table sets: when it ran, when it hit, and when it hit an entry with an action.
+// A setting holds the bits of fields that a table sets: when it ran, when it hit, and when it hit an entry with an
+// action.
 type setting struct {
 	ran, hit map[string]uint64
 	by       map[string]map[string]uint64 // by action
@@ -100,7 +101,7 @@ func (s *setting) act(m Mark) {
 	}
 }
 
-// entry are the bits that an entry with an action sets.
+// entry returns the bits that an entry with an action sets.
 func (s *setting) entry(action string) map[string]uint64 {
 	all := map[string]uint64{}
 	for _, bits := range []map[string]uint64{s.ran, s.hit, s.by[action]} {
@@ -111,7 +112,7 @@ func (s *setting) entry(action string) map[string]uint64 {
 	return all
 }
 
-// mark has a table set bits.
+// mark makes a table set bits.
 func (pp *Pipe) mark(t *Table, to *setting) error {
 	if len(to.ran)+len(to.hit)+len(to.by) == 0 {
 		return nil
@@ -149,7 +150,7 @@ func (pp *Pipe) mark(t *Table, to *setting) error {
 	return t.markEmpty(to.entry(""))
 }
 
-// markEmpty gives entries without an action one that sets bits.
+// markEmpty gives entries without an action an action that sets bits.
 func (t *Table) markEmpty(bits map[string]uint64) error {
 	const name = "recorded"
 	if len(bits) == 0 {
@@ -184,7 +185,8 @@ func (a *Action) set(bits map[string]uint64) {
 	}
 }
 
-// alsoAsk has gates that ask whether a table ran an action ask for another one as well: a row for each.
+// alsoAsk extends gates that test whether a table ran an action, so that they also hold for another action. It adds a
+// row for each.
 func (pp *Pipe) alsoAsk(table, action, also string) {
 	for i := range pp.Tables {
 		t := &pp.Tables[i]

@@ -12,7 +12,7 @@ import (
 	"tamtam/saisim/pipe/pipetest"
 )
 
-// randomMarks are of some tables of a program, each in a field that no other table of its stage writes.
+// randomMarks returns marks of some tables of a program, each in a field that no other table of its stage writes.
 func randomMarks(r *rand.Rand, p *pipe.Program) (fields []pipe.Field, marks []pipe.Mark) {
 	at, of := map[string]int{}, map[int]uint8{}
 	for name, pp := range map[string]*pipe.Pipe{"ingress": &p.Ingress, "egress": &p.Egress} {
@@ -41,7 +41,8 @@ func randomMarks(r *rand.Rand, p *pipe.Program) (fields []pipe.Field, marks []pi
 	return fields, marks
 }
 
-// A program that records by itself does what it did, and its bits are what the chip itself notes of the same packets.
+// A program that records by itself does the same as before, and its bits equal those that the chip notes for the same
+// packets.
 func TestRecordingPrograms(t *testing.T) {
 	o := pipetest.Options{Ports: []uint16{1, 2}, Limits: pipe.Limits{
 		IngressStages: 4, EgressStages: 4, PHVBits: 2048,
@@ -53,7 +54,7 @@ func TestRecordingPrograms(t *testing.T) {
 	wide := o.Limits
 	wide.PHVBits, wide.Stage.VLIWSlots, wide.Stage.SRAMBlocks = 4096, 512, 64
 	set, clear := 0, 0
-	acted := map[bool]int{} // hits of tables whose actions are told apart, by whether theirs is one of a bit
+	acted := map[bool]int{} // hits of tables that distinguish actions, by whether their action sets a bit
 	fixed := randtest.Cases{Seed: 21, Count: 150}
 	run := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 3))
@@ -69,7 +70,7 @@ func TestRecordingPrograms(t *testing.T) {
 		}
 		is, err := pipe.Compile(q, wide, nil)
 		if err != nil && strings.Contains(err.Error(), "bridged fields take") {
-			return // what is recorded is bridged, too: beside the program's own fields there is no room, which it is told
+			return // recorded fields are bridged, too: the program's own fields leave no room, which the error reports
 		}
 		if err != nil {
 			t.Fatal(err)

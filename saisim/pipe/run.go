@@ -2,7 +2,7 @@ package pipe
 
 import "math/bits"
 
-// of reads an operand of the packet in a lane: a slice of a word, or a constant.
+// of returns the value of an operand for the packet in a lane: a slice of a word, or a constant.
 func (o *operand) of(p *PHV, lane uint8) uint64 {
 	return p.W[o.word][lane&(Lanes-1)]>>(o.shift&63)&o.mask | o.value
 }
@@ -13,16 +13,16 @@ func (t *target) set(p *PHV, lane uint8, v uint64) {
 	*w = *w&t.keep | (v&t.mask)<<(t.shift&63)
 }
 
-// A hash, compiled: the sum of what each byte adds.
+// A hash is a compiled hash: the sum of each byte's contribution.
 type hash struct {
 	fours []tap4
 	taps  []tap
-	start uint32 // of a message of zeros
+	start uint32 // CRC of a message of zeros
 	mask  uint32
 	to    uint8
 }
 
-// A tap is one byte of the message; bytes that are masked out add nothing.
+// A tap is one byte of the message. Bytes that are masked out contribute nothing.
 type tap struct {
 	table *crcTable
 	word  uint8
@@ -30,9 +30,9 @@ type tap struct {
 	mask  uint8
 }
 
-// A tap4 is four bytes of the message that stand together in a word of the PHV.
+// A tap4 is four bytes of the message that are adjacent in a word of the PHV.
 type tap4 struct {
-	tables *[4]crcTable // of the last byte to the first
+	tables *[4]crcTable // from the last byte to the first
 	word   uint8
 	shift  uint8
 	mask   uint32
@@ -46,7 +46,7 @@ func (c *compiler) compileHash(h *Hash, word uint8) hash {
 	poly := h.polynomial()
 	k := hash{start: poly.ofZeros(n, h.Seed), mask: uint32(ones(h.bits())), to: word}
 	tables := poly.tables(n)
-	var all []tap // the byte i is followed by n-1-i bytes
+	var all []tap // byte i is followed by n-1-i bytes
 	for _, in := range h.Inputs {
 		o := c.slice(in.Field)
 		if in.Mask != 0 {
@@ -74,7 +74,7 @@ func (c *compiler) compileHash(h *Hash, word uint8) hash {
 	return k
 }
 
-// together reports whether the next four bytes stand together in one word.
+// together reports whether the next four bytes are adjacent in one word.
 func together(t []tap) bool {
 	if len(t) < 4 {
 		return false
@@ -87,7 +87,7 @@ func together(t []tap) bool {
 	return true
 }
 
-// run computes the hash, part by part of the message.
+// run computes the hash, one part of the message after another.
 func (h *hash) run(p *PHV, list []uint8) {
 	sums := &p.sums
 	for _, l := range list {
@@ -117,18 +117,17 @@ func (h *hash) run(p *PHV, list []uint8) {
 	}
 }
 
-// Run runs the stages from, from+1, ... to-1 of the ingress pipe for packets. It returns those that ctl.drop has not
-// ended.
+// Run runs the stages from, from+1, ... to-1 of the ingress pipe for packets. It returns the packets that ctl.drop has
+// not ended.
 func (c *Compiled) Run(p *PHV, in Set, from, to uint32) Set { return c.ingress.run(p, in, from, to) }
 
-// RunEgress is Run for the egress pipe.
+// RunEgress does the same as Run for the egress pipe.
 func (c *Compiled) RunEgress(p *PHV, in Set, from, to uint32) Set {
 	return c.egress.run(p, in, from, to)
 }
 
-// run is the loop that all packets go through: step by step, each for all of them. Each
-// step is the meaning of the package comment; the order in a stage is hashes, copies of what
-// the stage changes before it reads it, tables.
+// run is the main loop: step by step, each step for all packets. The package comment defines the meaning of each step.
+// The order in a stage is: hashes, copies of words that the stage changes before it reads them, tables.
 func (c *code) run(p *PHV, in Set, from, to uint32) Set {
 	pc, end := c.at[from], c.at[to]
 	if pc == end {
@@ -160,7 +159,7 @@ func (c *code) run(p *PHV, in Set, from, to uint32) Set {
 	return setOf(list)
 }
 
-// list lists the lanes of a set.
+// list returns the lanes of a set.
 func (s Set) list(of *[Lanes]uint8) []uint8 {
 	n := 0
 	for ; s != 0; s &= s - 1 {
@@ -177,7 +176,7 @@ func setOf(list []uint8) (s Set) {
 	return s
 }
 
-// dropped takes the packets that ctl.drop ends behind a stage from the list.
+// dropped removes the packets that ctl.drop ends after a stage from the list.
 func (p *PHV) dropped(list []uint8, stage uint32) []uint8 {
 	rest := list[:0]
 	for _, l := range list {
@@ -251,7 +250,7 @@ func (in *ins) set(p *PHV, list []uint8) {
 	}
 }
 
-// match looks packets up and runs their actions. It returns where the code behind the table's begins.
+// match looks packets up and runs their actions. It returns the start of the code behind the table's code.
 func (c *code) match(p *PHV, t *table, list []uint8) int32 {
 	if list = t.gated(p, list); len(list) == 0 {
 		return t.end
@@ -276,7 +275,7 @@ func (c *code) match(p *PHV, t *table, list []uint8) int32 {
 	return t.end
 }
 
-// tell says what packets are about to find.
+// tell reports the results of the packets' next lookups to Found.
 func (t *table) tell(p *PHV, list []uint8) {
 	for _, l := range list {
 		r := t.lookup(p, l)
@@ -284,8 +283,8 @@ func (t *table) tell(p *PHV, list []uint8) {
 	}
 }
 
-// actions runs the actions of a table, each for the packets that have it: for all at once, unless actions share a
-// register, which is to see the packets in their order.
+// actions runs the actions of a table, each for its packets. Packets with the same action run together. If actions
+// share a register, they run in the order of packets instead.
 func (c *code) actions(p *PHV, t *table, list []uint8) {
 	for len(list) > 0 {
 		pc := p.pcs[list[0]&(Lanes-1)]
@@ -324,7 +323,7 @@ func (t *table) gated(p *PHV, list []uint8) []uint8 {
 	return some
 }
 
-// run looks the packet up and returns where the code of its action begins.
+// run looks the packet up and returns the start of the code of its action.
 func (t *table) run(p *PHV, lane uint8) int32 {
 	r, lane := t.lookup(p, lane), lane&(Lanes-1)
 	p.Ran[lane][t.tap>>6] |= 1 << (t.tap & 63)
@@ -352,8 +351,8 @@ type alwaysRun struct {
 	tap   uint8
 }
 
-// Always adds to Ran, for packets, the tables that run in the stages from, from+1, ... to-1, whatever
-// the packet is. For those that are not in on the run over these stages has ended early.
+// Always adds to Ran the tables that always run in the stages from, from+1, ... to-1. The run of packets that are not
+// in on has ended early in these stages.
 func (c *Compiled) Always(p *PHV, egress bool, in, on Set, from, to uint32) {
 	for ; in != 0; in &= in - 1 {
 		l, end := bits.TrailingZeros64(uint64(in)), to
@@ -368,8 +367,7 @@ func (c *Compiled) Always(p *PHV, egress bool, in, on Set, from, to uint32) {
 	}
 }
 
-// Begin makes the user fields of packets ready for the ingress pipe. The chip fills the fixed
-// words.
+// Begin initialises the user fields of packets for the ingress pipe. The chip fills the fixed words.
 func (c *Compiled) Begin(p *PHV, in Set) {
 	list := in.list(&p.all)
 	for w := range p.W[firstUser : firstUser+c.users] {
@@ -380,14 +378,14 @@ func (c *Compiled) Begin(p *PHV, in Set) {
 	}
 }
 
-// Bridge takes the values of a packet that go on to the egress pipe.
+// Bridge saves the values of a packet that go on to the egress pipe.
 func (c *Compiled) Bridge(p *PHV, lane int, to *[BridgeWords]uint64) {
 	for i := range to[:c.first] {
 		to[i] = p.W[firstUser+i][lane]
 	}
 }
 
-// BeginEgress makes the user fields of a packet ready for the egress pipe.
+// BeginEgress initialises the user fields of a packet for the egress pipe.
 func (c *Compiled) BeginEgress(p *PHV, lane int, from *[BridgeWords]uint64) {
 	for i := c.first; i < c.users; i++ {
 		p.W[firstUser+i][lane] = 0
@@ -397,18 +395,17 @@ func (c *Compiled) BeginEgress(p *PHV, lane int, from *[BridgeWords]uint64) {
 	}
 }
 
-// Reads returns the fixed words that the ingress or egress pipe reads, bit i for
-// word i; Writes those that it writes. The chip need not fill what is not read,
-// nor look at what is not written.
+// Reads returns the fixed words that the ingress or egress pipe reads, bit i for word i. [Compiled.Writes] returns
+// those that it writes. The chip need not fill words that are not read, nor look at words that are not written.
 func (c *Compiled) Reads(egress bool) uint32 { return c.side(egress).reads }
 
-// Writes is the counterpart of Reads.
+// Writes returns the fixed words that the ingress or egress pipe writes, like [Compiled.Reads].
 func (c *Compiled) Writes(egress bool) uint32 { return c.side(egress).writes }
 
-// IngressTables is how many tables the ingress pipe has.
+// IngressTables returns the number of tables of the ingress pipe.
 func (c *Compiled) IngressTables() int { return len(c.program.Ingress.Tables) }
 
-// Empty reports whether nothing runs in the pipe.
+// Empty reports whether the pipe runs nothing.
 func (c *Compiled) Empty(egress bool) bool { return len(c.side(egress).ins) == 0 }
 
 func (c *Compiled) side(egress bool) *code {

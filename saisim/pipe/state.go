@@ -1,12 +1,11 @@
 package pipe
 
-// An Array is the content of a register. Get and Set are for control: the packet
-// path has its own way in.
+// An Array is the content of a register. Get and Set are for control operations. The packet path accesses it directly.
 type Array struct {
 	stage uint8
 	width uint8
 	depth uint32
-	// One of the two, by width: words of up to 32 bits take half the cache.
+	// One of the two is used, depending on the width: words of up to 32 bits need half the cache.
 	w32 []uint32
 	w64 []uint64
 }
@@ -24,10 +23,10 @@ func newArray(r *Register) *Array {
 // Depth returns the number of words.
 func (a *Array) Depth() uint32 { return a.depth }
 
-// Width returns the bits of a word.
+// Width returns the number of bits of a word.
 func (a *Array) Width() uint8 { return a.width }
 
-// Get returns the word i, which is below the depth.
+// Get returns the word i. i must be below the depth.
 func (a *Array) Get(i uint32) uint64 {
 	if a.w32 != nil {
 		return uint64(a.w32[i])
@@ -35,7 +34,7 @@ func (a *Array) Get(i uint32) uint64 {
 	return a.w64[i]
 }
 
-// Set sets the word i, which is below the depth, to v modulo 2^width.
+// Set sets the word i to v modulo 2^width. i must be below the depth.
 func (a *Array) Set(i uint32, v uint64) {
 	v &= ones(a.width)
 	if a.w32 != nil {
@@ -45,7 +44,7 @@ func (a *Array) Set(i uint32, v uint64) {
 	}
 }
 
-// A Counter is what a table counts for an entry, or for its default.
+// A Counter holds a table's counts for an entry, or for its default.
 type Counter struct {
 	Packets uint64 `json:"packets"`
 	Bytes   uint64 `json:"bytes"`

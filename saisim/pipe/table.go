@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Outcomes of a table in PHV.ran; the number of the action is above them.
+// Outcomes of a table in PHV.ran. The number of the action is above them.
 const (
 	outcomeSkipped = iota
 	outcomeMiss
@@ -14,24 +14,24 @@ const (
 	outcomeBits = 2
 )
 
-// A table is compiled: the entries behind one of four ways to find them.
+// A table is a compiled table: the entries with one of four ways to find them.
 type table struct {
 	name    string
 	stage   uint8
 	gate    [][]term
-	slot    int // in PHV.ran; -1: no gate needs it
+	slot    int // index in PHV.ran; -1 if no gate needs it
 	tap     uint8
-	place   uint8 // in Looks
+	place   uint8 // place in Looks
 	counts  bool
-	end     int32   // code behind the table's actions
-	actions []int32 // code of each
-	ordered bool    // some of them use one register
+	end     int32   // start of the code behind the table's actions
+	actions []int32 // start of the code of each action
+	ordered bool    // true if some actions use the same register
 	parts   []part
-	words   int // of the key
+	words   int // number of words of the key
 
 	find   finder
-	direct []int32 // index: entry number + 1
-	list   []row   // few entries, the best first
+	direct []int32 // for index: entry number + 1
+	list   []row   // a small set of entries, the best first
 	tuples []tuple
 	rows   []row
 	miss   row
@@ -54,11 +54,11 @@ type part struct {
 	up   uint8
 }
 
-// A row is an entry: key and mask, how good it is, and what to do.
+// A row is an entry: key and mask, precedence, and action.
 type row struct {
 	key, mask []uint64
 	rank      uint64 // priority, or length of the prefix
-	look      uint64 // the entry's number, as it is in Looks
+	look      uint64 // the entry's number, in the form for Looks
 	pc        int32
 	outcome   uint16
 	args      []uint64
@@ -68,14 +68,14 @@ type row struct {
 // A tuple holds the entries of one mask, by key.
 type tuple struct {
 	mask  []uint64
-	best  uint64  // highest rank in it
+	best  uint64  // highest rank of its entries
 	slots []int32 // row number + 1, by hash; a power of two of them
 }
 
-// fewRows is how many entries are searched one by one.
+// fewRows is the maximum number of entries that are searched one by one.
 const fewRows = 8
 
-// addKey appends a field of a width to the key.
+// addKey appends a field of the given width to the key.
 func (t *table) addKey(from operand, width uint8) {
 	used := 0
 	for _, p := range t.parts {
@@ -90,8 +90,8 @@ func (t *table) addKey(from operand, width uint8) {
 	t.parts = append(t.parts, part{from: from, word: uint8(t.words - 1), up: uint8(used)})
 }
 
-// fill puts the table's entries in. Counters of entries that the old table had (nil: none) also has are
-// taken over.
+// fill sets the table's entries. It takes over the counters of entries that the old table also has. had is the old
+// table, nil if there is none.
 func (t *table) fill(src *Table, fields map[string]place, had *table) {
 	counters := map[uint32]*Counter{}
 	t.rows, t.list, t.tuples, t.direct, t.find = nil, nil, nil, nil, findNothing
@@ -152,7 +152,7 @@ func (t *table) choose(src *Table, c Choice, outcome uint16) row {
 	return r
 }
 
-// keyOf lays out key and mask of an entry as the parts do with the PHV.
+// keyOf lays out key and mask of an entry, as the parts do with the PHV.
 func (t *table) keyOf(r *row, src *Table, e *Entry, fields map[string]place) {
 	r.key, r.mask = make([]uint64, t.words), make([]uint64, t.words)
 	at := uint32(0)
@@ -171,8 +171,7 @@ func (t *table) keyOf(r *row, src *Table, e *Entry, fields map[string]place) {
 	}
 }
 
-// makeTuples sorts the rows, the best first, into tuples. Of two that match the
-// same keys the better one stays.
+// makeTuples sorts the rows, the best first, into tuples. If two match the same keys, only the better one is kept.
 func (t *table) makeTuples() {
 	members := map[string][]int32{}
 	var order []string
@@ -220,7 +219,7 @@ func mix(h, w uint64) uint64 {
 	return h ^ h>>32
 }
 
-// lookup finds the row for what is in the PHV.
+// lookup returns the row for the values in the PHV.
 func (t *table) lookup(p *PHV, lane uint8) *row {
 	if t.find == findNothing {
 		return &t.miss
@@ -294,16 +293,16 @@ const (
 	termAction = 17
 )
 
-// A term of a gate, compiled.
+// A term is a compiled term of a gate.
 type term struct {
 	kind   uint8 // a comparison, termTable or termAction
 	slot   uint8
-	accept uint8 // outcomes, one bit each
+	accept uint8 // accepted outcomes, one bit each
 	field  operand
-	value  uint64 // or number of the action
+	value  uint64 // or the number of the action
 }
 
-// open reports whether the table runs.
+// open reports whether the table runs for the packet.
 func (t *table) open(p *PHV, lane uint8) bool {
 rows:
 	for _, terms := range t.gate {
@@ -327,7 +326,7 @@ func (x *term) holds(p *PHV, lane uint8) bool {
 	return compare(x.kind, x.field.of(p, lane), x.value)
 }
 
-// compare is one of the comparisons, by number.
+// compare returns the result of a comparison, by number.
 func compare(kind uint8, a, b uint64) bool {
 	switch kind {
 	case 0:

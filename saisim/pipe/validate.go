@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Bounds that hold whatever the chip has.
+// Limits that hold for every chip.
 const (
 	maxFields       = 256
 	maxTables       = 256 // of a pipe
@@ -23,7 +23,7 @@ const (
 	maxErrors       = 20 // that Validate reports
 )
 
-// A place is where the compiled form keeps a field.
+// A place is the place of a field in the compiled form.
 type place struct {
 	word, shift, width uint8
 	access             Access
@@ -32,12 +32,11 @@ type place struct {
 
 func (p place) mask() uint64 { return ones(p.width) }
 
-// ones returns the number of n one bits, n at most 64.
+// ones returns a number with n one bits. n is at most 64.
 func ones(n uint8) uint64 { return 1<<n - 1 }
 
-// layout places the user fields beside the fixed ones, bridged ones first and
-// large ones before small ones, so that none is cut by a word's end. What does
-// not fit has no place.
+// layout places the user fields besides the fixed ones. Bridged ones come first and large ones before small ones, so
+// that no field crosses the end of a word. Fields that do not fit have no place.
 func (p *Program) layout() map[string]place {
 	all := make(map[string]place, len(fixed)+len(p.Fields))
 	for _, f := range fixed {
@@ -59,12 +58,12 @@ func (p *Program) layout() map[string]place {
 				bit += int(size)
 			}
 		}
-		bit = (bit + 63) &^ 63 // bridged words hold nothing else
+		bit = (bit + 63) &^ 63 // bridged words hold only bridged fields
 	}
 	return all
 }
 
-// bridgeBits is what the bridged fields take.
+// bridgeBits returns the number of bits of the bridged fields.
 func (p *Program) bridgeBits() (n int) {
 	for _, f := range p.Fields {
 		if f.Bridged {
@@ -87,15 +86,15 @@ func (c *checker) bad(format string, args ...any) {
 	}
 }
 
-// in runs f with one more step in the path.
+// in runs f with another step in the path.
 func (c *checker) in(f func(), format string, args ...any) {
 	c.path = append(c.path, fmt.Sprintf(format, args...))
 	f()
 	c.path = c.path[:len(c.path)-1]
 }
 
-// Validate says, by name, what in the program is wrong or more than the chip has:
-// at most 20 things.
+// Validate returns an error that names up to 20 faults of the program, including those that exceed the limits of the
+// chip.
 func (p *Program) Validate(l Limits) error {
 	c := &checker{path: []string{fmt.Sprintf("program %q", p.Name)}}
 	c.name("name", p.Name)
@@ -114,7 +113,7 @@ func (p *Program) Validate(l Limits) error {
 	return errors.Join(c.errs...)
 }
 
-// name checks a name as [Program] describes it.
+// name checks a name by the rules of [Program].
 func (c *checker) name(what, s string) {
 	ok := len(s) >= 1 && len(s) <= 64
 	for i, r := range s {
@@ -134,7 +133,7 @@ func (c *checker) unique(seen map[string]bool, what, name string) {
 	seen[name] = true
 }
 
-// atMost checks a number of things.
+// atMost checks a number against its limit.
 func (c *checker) atMost(what string, have, limit int) bool {
 	if have > limit {
 		c.bad("%d %s, want at most %d", have, what, limit)
@@ -165,7 +164,7 @@ func (c *checker) checkFields(p *Program) {
 	if n := p.bridgeBits(); n > BridgeWords*64 {
 		c.bad("bridged fields take %d bits, want at most %d", n, BridgeWords*64)
 	}
-	if total > (userWords-1)*64 { // a word is lost between bridged and other fields
+	if total > (userWords-1)*64 { // a word may be lost between bridged and other fields
 		c.bad("user fields take %d bits, want at most %d", total, (userWords-1)*64)
 	}
 }

@@ -16,7 +16,7 @@ func limits() Limits {
 	}
 }
 
-// sample is a small program that uses every kind of thing.
+// sample returns a small program that uses every feature.
 func sample() *Program {
 	return &Program{
 		Name:   "sample",
@@ -53,12 +53,12 @@ func sample() *Program {
 	}
 }
 
-// What is wrong is named, with the path to it.
+// Errors are named, with the path to them.
 func TestValidate(t *testing.T) {
 	tests := []struct {
 		name string
 		do   func(*Program, *Limits)
-		want string // empty: valid
+		want string // empty if valid
 	}{
 		{"as it is", func(*Program, *Limits) {}, ""},
 		{"bad name", func(p *Program, _ *Limits) { p.Name = "a b" }, `name is "a b"`},
@@ -125,7 +125,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// JSON is strict: what there is not is refused by name.
+// JSON is strict: unknown fields are refused by name.
 func TestRead(t *testing.T) {
 	text, err := json.Marshal(sample())
 	if err != nil {
@@ -151,7 +151,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// No two fixed fields overlap but those that say so.
+// Only the documented fixed fields overlap.
 func TestFixedFields(t *testing.T) {
 	var used [fixedWords]uint64
 	for _, f := range Fixed() {

@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// The words of the form; their index is what the compiled form keeps.
+// The words of the form. The compiled form stores their index.
 var (
 	comparisons = []string{"eq", "ne", "lt", "le", "gt", "ge"}
 	outcomes    = []string{"ran", "skipped", "hit", "miss", "action"}
@@ -16,7 +16,7 @@ var (
 	guards      = []string{"", "0", "!0", "1", "!1", "0&1", "0&!1", "!0&1", "!0&!1", "0|1", "0|!1", "!0|1", "!0|!1"}
 )
 
-// written names a field that a stage writes.
+// written identifies a field that a stage writes.
 type written struct {
 	stage uint8
 	field string
@@ -28,7 +28,7 @@ type tableChecker struct {
 	pipe    *Pipe
 	access  Access
 	users   map[string]string  // register -> the table that uses it
-	writers map[written]string // -> the table that writes it
+	writers map[written]string // field -> the table that writes it
 }
 
 func (c *tableChecker) check(i int) {
@@ -189,8 +189,7 @@ func (c *tableChecker) checkOp(t *Table, a *Action, x *Op, targets map[string]bo
 	}
 }
 
-// target checks a field that is written: once in an action, and by one table of a
-// stage.
+// target checks a written field. An action may write it once, and only one table of a stage may write it.
 func (c *tableChecker) target(t *Table, targets map[string]bool, name string) {
 	p, ok := c.field("to", name)
 	if !ok {
@@ -239,7 +238,7 @@ func (c *tableChecker) operand(t *Table, a *Action, what string, o Operand) {
 	}
 }
 
-// hashOf checks the hash that a table's action takes: it is computed in the table's stage.
+// hashOf checks the hash that a table's action uses. It must be computed in the table's stage.
 func (c *tableChecker) hashOf(t *Table, what, name string) {
 	i := slices.IndexFunc(c.pipe.Hashes, func(h Hash) bool { return h.Name == name })
 	if i < 0 {
@@ -249,7 +248,7 @@ func (c *tableChecker) hashOf(t *Table, what, name string) {
 	}
 }
 
-// choice checks an action with arguments.
+// choice checks an action with its arguments.
 func (c *tableChecker) choice(t *Table, x Choice) {
 	i := slices.IndexFunc(t.Actions, func(a Action) bool { return a.Name == x.Action })
 	switch {
@@ -292,8 +291,7 @@ func (c *tableChecker) checkEntries(t *Table) {
 	}
 }
 
-// keyString is equal for entries that match the same packets of an exact, lpm or
-// index table.
+// keyString returns the same string for entries of an exact, lpm or index table that match the same packets.
 func (e *Entry) keyString() string {
 	b := []byte{byte(e.Prefix)}
 	for _, m := range e.Key {
@@ -324,7 +322,7 @@ func (c *tableChecker) checkEntry(t *Table, e *Entry) {
 	}
 }
 
-// checkMatch checks what an entry says of one field of the key, of which an lpm entry covers prefix.
+// checkMatch checks an entry's match on one field of the key. prefix is the part of the field that an lpm entry covers.
 func (c *tableChecker) checkMatch(t *Table, in Input, m Match, prefix uint64) {
 	p := c.fields[in.Field]
 	care := p.mask()
@@ -351,8 +349,8 @@ func (c *tableChecker) checkMatch(t *Table, in Input, m Match, prefix uint64) {
 	}
 }
 
-// prefixMask is the part of a field that the first n bits of a key cover; the
-// field has width bits and begins at bit at.
+// prefixMask returns the part of a field that the first n bits of a key cover. The field has width bits and begins at
+// bit at.
 func prefixMask(width uint8, at, n uint32) uint64 {
 	switch {
 	case n <= at:

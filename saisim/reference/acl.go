@@ -8,7 +8,7 @@ import (
 	"tamtam/saisim/config"
 )
 
-// Effects of packet actions.
+// effects are the effects of packet actions.
 type effects struct {
 	drop   bool // not forwarded
 	copy   bool // a copy to the CPU
@@ -35,24 +35,24 @@ func packetAction(a config.PacketAction) effects {
 	return effects{}
 }
 
-// A subject is a packet as ACL tables look at it.
+// A subject is a packet in the form for ACL tables.
 type subject struct {
 	*packet
-	in, out       config.ID // ports; null: the CPU or not known yet
+	in, out       config.ID // ports; None for the CPU or if not known yet
 	inLAG, outLAG config.ID
-	bytes         int    // what counters count, FCS included
+	bytes         int    // bytes for counters, FCS included
 	meta          uint32 // user metadata
 	egress        bool
-	early         bool // behind the parser, when nothing is decided
+	early         bool // behind the parser, before any decision
 }
 
 // A hit is an entry that a packet has hit in a table.
 type hit struct {
 	entry    config.ACLEntry
-	priority uint32 // of the table in its group
+	priority uint32 // priority of the table in its group
 }
 
-// before reports whether the actions of h are taken, rather than those of g.
+// before reports whether the actions of h take precedence over those of g.
 func (h hit) before(g hit) bool {
 	if h.priority != g.priority {
 		return h.priority > g.priority
@@ -66,8 +66,8 @@ func (h hit) before(g hit) bool {
 	return h.entry.ID < g.entry.ID
 }
 
-// lookup looks a packet up in the tables that its bind points lead to, and counts.
-// A table that several lead to is looked in for the first of them.
+// lookup looks a packet up in the tables that its bind points lead to, and counts the hits. If several lead to a table,
+// it is looked up for the first of them.
 func (c *Chip) lookup(conf *settings, points []config.ID, s subject) (hits []hit) {
 	taken := map[config.ID]bool{}
 	for _, point := range points {
@@ -101,7 +101,7 @@ func (c *Chip) lookup(conf *settings, points []config.ID, s subject) (hits []hit
 	return hits
 }
 
-// anyTable says whether bind points lead to a table.
+// anyTable reports whether bind points lead to a table.
 func (conf *settings) anyTable(points []config.ID) bool {
 	return slices.ContainsFunc(points, func(point config.ID) bool {
 		group, ok := conf.aclGroups[point]
@@ -119,7 +119,7 @@ func (c *Chip) count(conf *settings, oid config.ID, bytes int) {
 	}
 }
 
-// action returns an action as the hit that decides it says, and that hit; nil: none says any.
+// action returns an action of the hit that decides it, and that hit. It returns nil if no hit has such an action.
 func action(hits []hit, kind config.ACLActionKind) (a *config.ACLAction, by hit) {
 	for _, h := range hits {
 		for i := range h.entry.Actions {
@@ -143,7 +143,7 @@ func effectsOf(hits []hit) (e effects) {
 	return e
 }
 
-// stamping returns the tail-stamping that the hits ask for.
+// stamping returns the tail-stamping of the hits, nil if there is none.
 func stamping(conf *settings, hits []hit) *stamp {
 	a, by := action(hits, config.ActStamp)
 	if a == nil {
@@ -156,7 +156,7 @@ func stamping(conf *settings, hits []hit) *stamp {
 	return s
 }
 
-// firstMatch returns the entry that a packet hits in a table.
+// firstMatch returns the entry that a packet hits in a table, and false if there is none.
 func (conf *settings) firstMatch(table config.ID, s subject) (config.ACLEntry, bool) {
 	for _, e := range conf.aclEntries[table] {
 		if e.Enabled && conf.matches(e, s) {
@@ -207,7 +207,7 @@ func (conf *settings) match(m *config.ACLMatch, s subject) bool {
 	return present && is&m.Mask[1] == value&m.Mask[1]
 }
 
-// oneOf reports whether a port is among those named, or in the LAG named.
+// oneOf reports whether a port is among the ids, or in a LAG among them.
 func oneOf(ids []config.ID, port, lag config.ID) bool {
 	return port != config.None && slices.Contains(ids, port) || lag != config.None && slices.Contains(ids, lag)
 }
@@ -308,8 +308,7 @@ func matchAddress(m *config.ACLMatch, h headers) bool {
 	return true
 }
 
-// number returns the value of a field that is a number, false if the packet does
-// not have it.
+// number returns the value of a numeric field, and false if the packet does not have it.
 func number(f config.ACLField, s subject) (uint64, bool) {
 	h := s.h
 	outer := tag{}
@@ -328,7 +327,7 @@ func number(f config.ACLField, s subject) (uint64, bool) {
 	case config.FieldOuterCFI:
 		return uint64(outer.tci >> 12 & 1), true
 	case config.FieldOuterVLAN:
-		return uint64(s.vid), true // of the VLAN that the frame is in
+		return uint64(s.vid), true // the VLAN of the frame
 	case config.FieldTC:
 		return uint64(s.tc), true
 	case config.FieldMeta:
@@ -353,7 +352,7 @@ func number(f config.ACLField, s subject) (uint64, bool) {
 	return 0, false
 }
 
-// flowMonID is that of the AltMark option, false if there is none.
+// flowMonID returns the FlowMonID of the AltMark option, and false if there is none.
 func (pk *packet) flowMonID() (uint64, bool) {
 	if pk.h.ip == nil || pk.h.ip.altMark == 0 {
 		return 0, false

@@ -11,24 +11,24 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A laneProfile says how the packets of a lane are marked.
+// A laneProfile defines how the packets of a lane are marked.
 type laneProfile struct {
 	altmark.Session
-	guard, early *big.Rat // ns, at the beginning and at the end of a period
-	encap        bool     // it marks the header that it puts around packets
+	guard, early *big.Rat // in ns, at the beginning and at the end of a period
+	encap        bool     // true if it marks the header that it puts around packets
 }
 
 func newProfile(r config.AltMark) laneProfile {
 	return laneProfile{r.Session, big.NewRat(int64(r.Guard), 1), big.NewRat(int64(r.Early), 1), r.Encap}
 }
 
-// nanoseconds is a time in ns since 1970.
+// nanoseconds returns a time in ns since 1970.
 func nanoseconds(t tailstamp.Timestamp) *big.Rat {
 	ns := new(big.Int).Mul(new(big.Int).SetUint64(t.Seconds), big.NewInt(1e9))
 	return new(big.Rat).SetInt(ns.Add(ns, big.NewInt(int64(t.Nanoseconds))))
 }
 
-// length is that of a period: 2^n s, in ns.
+// length returns the length of a period: 2^n s, in ns.
 func (p laneProfile) length() *big.Rat {
 	n := big.NewRat(1e9, 1)
 	if p.Interval >= 0 {
@@ -37,12 +37,12 @@ func (p laneProfile) length() *big.Rat {
 	return n.Mul(n, big.NewRat(1, 1<<-p.Interval))
 }
 
-// part is a fraction of the length of a period.
+// part returns a fraction of the length of a period.
 func (p laneProfile) part(num, den int64) *big.Rat {
 	return new(big.Rat).Mul(p.length(), big.NewRat(num, den))
 }
 
-// position is how many periods have begun before t, and how far t is in its own.
+// position returns the number of periods that have begun before t, and the position of t in its own.
 func (p laneProfile) position(t *big.Rat) (period *big.Int, in *big.Rat) {
 	q := new(big.Rat).Quo(t, p.length())
 	period = new(big.Int).Quo(q.Num(), q.Denom())
@@ -50,7 +50,7 @@ func (p laneProfile) position(t *big.Rat) (period *big.Int, in *big.Rat) {
 	return period, new(big.Rat).Sub(t, begin)
 }
 
-// timeBits are those of t: the time bit, and two bits of slot.
+// timeBits returns those of t: the time bit, and two bits of slot.
 func (p laneProfile) timeBits(t *big.Rat) string {
 	period, in := p.position(t)
 	slot := 0
@@ -60,15 +60,14 @@ func (p laneProfile) timeBits(t *big.Rat) string {
 	return fmt.Sprintf("%d%02b", period.Bit(0), slot)
 }
 
-// within says whether t is out of the guards at both ends of its period.
+// within reports whether t is outside the guards at both ends of its period.
 func (p laneProfile) within(t *big.Rat) bool {
 	_, in := p.position(t)
 	left := new(big.Rat).Sub(p.length(), in)
 	return in.Cmp(p.guard) >= 0 && left.Cmp(p.early) > 0
 }
 
-// bitsOf returns the values of a profile's marks in a packet as it came in, false
-// if one is not there.
+// bitsOf returns the values of a profile's marks in a packet as received, and false if one is missing.
 func (p laneProfile) bitsOf(pk *packet) (mark, mark2 string, ok bool) {
 	if p.encap && p.Mark2 != altmark.NoMark {
 		return "0", "0", pk.mayWrap()
@@ -84,7 +83,7 @@ func (p laneProfile) bitsOf(pk *packet) (mark, mark2 string, ok bool) {
 	return mark, mark2, ok
 }
 
-// mark returns the value of a mark, false if the packet has none.
+// mark returns the value of a mark, and false if the packet has none.
 func (h headers) mark(m altmark.Mark, data []byte) (string, bool) {
 	ip := h.ip
 	if ip == nil {
@@ -103,18 +102,18 @@ func (h headers) mark(m altmark.Mark, data []byte) (string, bool) {
 	return bit(ip.tos, dscpBit(m)), true
 }
 
-// dscpBit is which bit of the traffic class a mark in the DSCP is.
+// dscpBit returns the bit of the traffic class for a mark in the DSCP.
 func dscpBit(m altmark.Mark) int { return 2 + int(m-altmark.DSCP0) }
 
-// optionBit is which bit of the third byte of the AltMark option's data a mark is:
-// behind the lowest four of the FlowMonID (RFC 9343, section 3.1).
+// optionBit holds the bit of the third byte of the AltMark option's data for a mark. These bits are behind the lowest
+// four of the FlowMonID (RFC 9343, section 3.1).
 var optionBit = map[altmark.Mark]int{altmark.IPv6Loss: 3, altmark.IPv6Delay: 2}
 
-// altMarkOption returns where in a header of hop-by-hop or destination options the
-// byte with L and D is, 0 if there is no AltMark option.
+// altMarkOption returns the offset of the byte with L and D in a header of hop-by-hop or destination options, 0 if
+// there is no AltMark option.
 func altMarkOption(header []byte) int {
 	for at := 2; at < len(header); {
-		if header[at] == 0 { // Pad1: a byte alone
+		if header[at] == 0 { // Pad1: a single byte
 			at++
 			continue
 		}
@@ -129,8 +128,8 @@ func altMarkOption(header []byte) int {
 	return 0
 }
 
-// nibble is what the time lookup of a lane gives for a packet: whether the profile
-// is for it, the slot and the colour.
+// nibble returns the result of a lane's time lookup for a packet: whether the packet is eligible, the slot and the
+// colour.
 func (p laneProfile) nibble(pk *packet, t *big.Rat) uint32 {
 	mark, _, ok := p.bitsOf(pk)
 	if !ok {
@@ -138,13 +137,12 @@ func (p laneProfile) nibble(pk *packet, t *big.Rat) uint32 {
 	}
 	bits, colour := p.timeBits(t), mark
 	if table, _ := tables(p.Session); table != nil {
-		colour = counterOf(first(table, bits, "0", mark), bits) // Reg does not decide it
+		colour = counterOf(first(table, bits, "0", mark), bits) // independent of Reg
 	}
 	return 8 | digit(bits[1])<<2 | digit(bits[2])<<1 | digit(colour[0])
 }
 
-// counterOf is the counter that a rule names. Those of pulses name none: it is that
-// of the time.
+// counterOf returns the counter that a rule names. Rules of pulses name none: their counter is that of the time.
 func counterOf(d does, timeBits string) string {
 	if d.counter == "" {
 		return timeBits[:1]
@@ -154,8 +152,7 @@ func counterOf(d does, timeBits string) string {
 
 func digit(b byte) uint32 { return uint32(b - '0') }
 
-// timeLookup returns the metadata that the ingress ACLs match: if there are
-// profiles, their lanes.
+// timeLookup returns the metadata that the ingress ACLs match: the lanes, if there are profiles.
 func (c *Chip) timeLookup(pk *packet) (meta uint32) {
 	if len(pk.conf.profiles) == 0 {
 		return pk.meta
@@ -167,36 +164,35 @@ func (c *Chip) timeLookup(pk *packet) (meta uint32) {
 	return meta
 }
 
-// A flow is what the chip remembers of a flow index. It is empty when an entry
-// with the index appears where there was none.
+// A flow is the chip's state of a flow index. It is empty when an entry with the index appears and there was none.
 type flow struct {
-	reg    string // "": 0
+	reg    string // "" means 0
 	colour [2]captured
 	steps  steps
 	outer  *[outerWords]uint64
-	late   []*big.Int // first and last period that late packets may be of; nil: none
+	late   []*big.Int // first and last period to which late packets may belong; nil if there are none
 }
 
-// What was captured of the packets of one colour.
+// captured holds the captures of the packets of one colour.
 type captured struct {
 	captures       uint64
 	at             tailstamp.Timestamp
-	unsynchronised bool // the clock was at that time
+	unsynchronised bool // true if the clock was not synchronised at that time
 	outOfWindow    uint64
 	pulseBytes     uint64
-	foreign        uint64 // packets that came to an initiator with a mark
+	foreign        uint64 // packets that reached an initiator with a mark
 	foreignBytes   uint64
 	digest         uint32
 	arrivals       arrivals
 }
 
-// arrivals are when packets came, for the mean delay.
+// arrivals holds the sums of arrival times for the mean delay.
 type arrivals struct {
 	packets, unsynchronised uint64
-	sum                     *big.Int // of ns since 1970; nil: 0
+	sum                     *big.Int // sum of ns since 1970; nil means 0
 }
 
-// sumUp takes one more packet, by the clock that was synchronised or not.
+// sumUp adds a packet. synchronised is the state of the clock at its arrival.
 func (a *arrivals) sumUp(at tailstamp.Timestamp, synchronised bool) {
 	a.packets++
 	if !synchronised {
@@ -208,16 +204,15 @@ func (a *arrivals) sumUp(at tailstamp.Timestamp, synchronised bool) {
 	a.sum.Add(a.sum, nanoseconds(at).Num())
 }
 
-// steps detects the steps of a mark that pulses are muxed into, without slots.
+// steps detects the steps of a mark into which pulses are muxed, without slots.
 type steps struct {
 	seen       bool
 	colour     string
-	step, last *big.Rat // when the colour began, and of the packet before
+	step, last *big.Rat // beginning of the colour, and time of the previous packet
 }
 
-// see takes one more mark. It says whether the packet is a pulse or the first of
-// a new colour, and whether the flow paused before it, so that a step may have been
-// missed.
+// see adds a mark. It reports whether the packet is a pulse or the first of a new colour, and whether the flow paused
+// before it, so that a step may have been missed.
 func (s *steps) see(p laneProfile, mark string, t *big.Rat) (pulse, step, gap bool) {
 	if !s.seen {
 		*s = steps{true, mark, t, t}
@@ -236,9 +231,9 @@ func (s *steps) see(p laneProfile, mark string, t *big.Rat) (pulse, step, gap bo
 	return pulse, step, gap
 }
 
-// digest is what tells a packet from others at every switch: a hash of the first 80
-// bytes of the IP packet, without what changes on the way: as it is without IFA, and of
-// a TCP segment with SYN without checksum and options.
+// digest returns a value that distinguishes a packet from others at every switch: a hash of the first 80 bytes of the
+// IP packet, without fields that change on the way. It is computed without IFA, and for a TCP segment with SYN without
+// checksum and options.
 func digest(data []byte, length int) uint32 {
 	h := parse(data, length)
 	var ip [80]byte
@@ -279,7 +274,7 @@ func digest(data []byte, length int) uint32 {
 	return hashWords(0, words)
 }
 
-// withoutIFA returns the IP packet, as far as it was captured, as its sender made it.
+// withoutIFA returns the captured part of the IP packet as sent by its source.
 func (h headers) withoutIFA(data []byte) []byte {
 	ip := data[h.ip.at:min(len(data), h.ip.at+h.ip.size)]
 	if h.ifa == nil {
@@ -297,26 +292,25 @@ func (h headers) withoutIFA(data []byte) []byte {
 	return plain
 }
 
-// A written is a mark with the value that a packet leaves with.
+// A written is a mark with the value with which a packet leaves.
 type written struct {
 	mark altmark.Mark
 	bit  string
 }
 
-// A Marking is what alternate marking has done with a packet; see [Chip.Marking].
+// A Marking is the result of alternate marking for a packet; see [Chip.Marking].
 type Marking struct {
 	altmark.Session
 	TimeBits              string
 	Colour                string
 	Captured, OutOfWindow bool
-	SummedUp              bool   // for the mean delay
-	Gap, Step             bool   // without slots
-	Late                  bool   // it may be of another period
-	Written               string // values of the marks; "": they stay
+	SummedUp              bool   // true if it is summed up for the mean delay
+	Gap, Step             bool   // set only without slots
+	Late                  bool   // true if it may be of another period
+	Written               string // values of the marks; empty if unchanged
 }
 
-// marking is the stateful stage, the mark and the capture, for the flow of an ACL
-// entry.
+// marking executes the stateful stage, the mark and the capture, for the flow of an ACL entry.
 func (c *Chip) marking(pk *packet, value uint32) {
 	lane, index := int(value>>24&0xf), value&(1<<23-1)
 	p, ok := pk.conf.profiles[lane]
@@ -404,7 +398,7 @@ func (c *Chip) marking(pk *packet, value uint32) {
 	})
 }
 
-// pulsed is a register with which the tables of an initiator make no pulse.
+// pulsed returns a register value with which the tables of an initiator make no pulse.
 func pulsed(m altmark.Method, timeBits string) string {
 	if m == altmark.Muxed {
 		return string('0' + '1' - timeBits[0])
@@ -412,8 +406,8 @@ func pulsed(m altmark.Method, timeBits string) string {
 	return timeBits[:1]
 }
 
-// countLate notes, of a packet that comes at t and would have come at own, the periods that it may be of, and says
-// whether there is any but the one that it counts in.
+// countLate notes the periods to which a packet may belong that arrives at t and would have arrived at own. It reports
+// whether there is any except the one in which it counts.
 func (f *flow) countLate(p laneProfile, t, own *big.Rat, colour uint32, outside, capture bool) bool {
 	begin := func(k *big.Int) *big.Rat { return new(big.Rat).Mul(new(big.Rat).SetInt(k), p.length()) }
 	counts, _ := p.position(t)
@@ -443,7 +437,7 @@ func (f *flow) countLate(p laneProfile, t, own *big.Rat, colour uint32, outside,
 	return late
 }
 
-// noteLate adds the periods up to counts that a packet which would have come at own may be of.
+// noteLate adds the periods up to counts to which a packet may belong that would have arrived at own.
 func (f *flow) noteLate(p laneProfile, own *big.Rat, counts *big.Int) {
 	from := big.NewInt(0)
 	if since := new(big.Rat).Sub(own, p.guard); since.Sign() > 0 {
@@ -463,7 +457,7 @@ func (f *flow) noteLate(p laneProfile, own *big.Rat, counts *big.Int) {
 	f.late = []*big.Int{from, counts}
 }
 
-// write has a packet leave with other marks.
+// write sets the marks with which a packet leaves.
 func (pk *packet) write(p laneProfile, mark, mark2 string) {
 	pk.marks = []written{{p.Mark, mark}}
 	if p.Mark2 != altmark.NoMark {
@@ -492,7 +486,7 @@ func (c *Chip) flow(index uint32) *flow {
 	return c.flows[index]
 }
 
-// inHeading writes the marks that are fields of the IP header.
+// inHeading writes a mark that is a field of the IP header.
 func (m written) inHeading(f *heading) {
 	switch m.mark {
 	case altmark.IPv6Loss, altmark.IPv6Delay:
@@ -504,16 +498,15 @@ func (m written) inHeading(f *heading) {
 	}
 }
 
-// inFrame writes the marks that are in the AltMark option.
+// inFrame writes a mark that is in the AltMark option.
 func (m written) inFrame(frame []byte, ip *ipHeader) {
 	if n, ok := optionBit[m.mark]; ok {
 		frame[ip.altMark] = frame[ip.altMark]&^(1<<n) | uint8(digit(m.bit[0]))<<n
 	}
 }
 
-// markings splits the values that entries give as metadata: those of alternate
-// marking begin with the nibble 0xA. flow is the one that counts, plain are the
-// hits without them.
+// markings splits the hits by their metadata: values of alternate marking begin with the nibble 0xA. flow is the value
+// that counts, plain are the other hits.
 func (c *Chip) markings(hits []hit) (plain []hit, flow uint32, found bool) {
 	var marking []hit
 	for _, h := range hits {
@@ -530,7 +523,7 @@ func (c *Chip) markings(hits []hit) (plain []hit, flow uint32, found bool) {
 	return plain, 0, false
 }
 
-// flowEntries are the ingress ACL entries that yield flow indexes, by index.
+// flowEntries returns the ingress ACL entries with flow indexes, by index.
 func (conf *settings) flowEntries() map[uint32][]flowEntry {
 	of := map[uint32][]flowEntry{}
 	for _, e := range conf.ACLEntries {
@@ -552,11 +545,11 @@ func (conf *settings) flowEntries() map[uint32][]flowEntry {
 
 type flowEntry struct {
 	value   uint32
-	counter config.ID // null: none
+	counter config.ID // None if there is none
 }
 
-// newFlows empties the flows of indexes that no entry had before, when what met
-// the configuration before has passed the ACL stage.
+// newFlows empties the flows of indexes that no entry had before. It does so when packets with the old configuration
+// have passed the ACL stage.
 func (c *Chip) newFlows(before, after *settings) {
 	old := before.flowEntries()
 	for index := range after.flowEntries() {
@@ -572,17 +565,16 @@ func (c *Chip) newFlows(before, after *settings) {
 	}
 }
 
-// FlowWindow is what a [altmark.ObjectFlows] reads of a flow index: for each colour
-// packets, bytes, captures, seconds and nanoseconds of the last, unsynchronised
-// then, out of window, bytes of pulses, packets with a foreign mark and their bytes,
-// digest of the last captured packet.
+// FlowWindow returns the words of an [altmark.ObjectFlows] read of a flow index. For each colour, these are packets,
+// bytes, captures, seconds and nanoseconds of the last, whether unsynchronised then, out of window, bytes of pulses,
+// packets with a foreign mark and their bytes, and the digest of the last captured packet.
 func (c *Chip) FlowWindow(index uint32) (words [22]uint64) {
 	entries, f := c.conf.flowEntries()[index], c.flow(index)
 	for colour, x := range f.colour {
 		w := words[11*colour:]
 		read := map[config.ID]bool{config.None: true}
 		for _, e := range entries {
-			if int(e.value>>23&1) == colour && !read[e.counter] { // entries may share one
+			if int(e.value>>23&1) == colour && !read[e.counter] { // entries may share a counter
 				read[e.counter] = true
 				w[0] += c.counter(e.counter).Packets
 				w[1] += c.counter(e.counter).Bytes
@@ -599,9 +591,9 @@ func (c *Chip) FlowWindow(index uint32) (words [22]uint64) {
 	return words
 }
 
-// ArrivalsWindow is what it reads of the arrivals of a flow index: for each colour packets, the
-// sum of their times in ns since 1970 modulo 2^128 in two halves, the upper first, and packets at
-// whose time the clock was not synchronised.
+// ArrivalsWindow returns the words of such a read for the arrivals of a flow index. For each colour, these are packets,
+// the sum of their times in ns since 1970 modulo 2^128 in two halves, the upper first, and packets at whose time the
+// clock was not synchronised.
 func (c *Chip) ArrivalsWindow(index uint32) (words [8]uint64) {
 	for colour, x := range c.flow(index).colour {
 		w, sum := words[4*colour:], new(big.Int)
@@ -615,7 +607,8 @@ func (c *Chip) ArrivalsWindow(index uint32) (words [8]uint64) {
 	return words
 }
 
-// LateWindow is what it reads of the periods that late packets of a flow index may be of, first and last; 0: of none.
+// LateWindow returns the first and the last period to which late packets of a flow index may belong. Both are 0 if
+// there are none.
 func (c *Chip) LateWindow(index uint32) (words [2]uint64) {
 	for i, k := range c.flow(index).late {
 		words[i] = k.Uint64()
@@ -623,11 +616,11 @@ func (c *Chip) LateWindow(index uint32) (words [2]uint64) {
 	return words
 }
 
-// FlowGeneration is how often the flow of an index was emptied.
+// FlowGeneration returns how often the flow of an index was emptied.
 func (c *Chip) FlowGeneration(index uint32) uint64 { return c.generations[index] }
 
-// ClockWindow is what it reads of the clock: seconds, nanoseconds, synchronised, how
-// often it was set, and what it was when the chip started, in ns since 1970.
+// ClockWindow returns the words of a read of the clock: seconds, nanoseconds, synchronised, how often it was set, and
+// its time when the chip started, in ns since 1970.
 func (c *Chip) ClockWindow() (words [5]uint64) {
 	t := c.timeOfDay(c.now)
 	words = [5]uint64{t.Seconds, uint64(t.Nanoseconds), 0, c.clockSteps, uint64(c.start.UnixNano())}

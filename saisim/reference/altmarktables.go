@@ -2,41 +2,39 @@ package reference
 
 import "tamtam/tam/altmark"
 
-// Alternate marking as the paper has it: "AM-PM: Efficient Network Telemetry using
-// Alternate Marking", section 3. The rules below are those of its tables 1 to 6, as
-// they are printed there; of those that match, the first counts.
+// This file has alternate marking as in the paper: "AM-PM: Efficient Network Telemetry using Alternate Marking",
+// section 3. The rules below are those of its tables 1 to 6 as printed. The first matching rule counts.
 
-// A rule is a row of a table: for what packets, and what it does.
+// A rule is a row of a table: a match and its actions.
 type rule struct {
 	match
 	does
 }
 
-// A match is ternary: a * matches 0 and 1, and so does what is left out. TimeBits
-// is the time bit, the lowest of the period's number; where there are three, the
-// last two are the slot, the quarter of the period.
+// A match is ternary: a * matches 0 and 1, and so does an omitted field. timeBits is the time bit, the lowest bit of
+// the period's number. If there are three bits, the last two are the slot, the quarter of the period.
 type match struct{ timeBits, reg, markBit string }
 
-// What a rule does not say stays as it is.
+// does holds the actions of a rule. Values that a rule does not name stay unchanged.
 type does struct {
 	markBit, reg string
 	counter      string
 	timestamp    bool
 }
 
-// Table 1: step marking, the initiating MP.
+// table1 is for step marking, at the initiating MP.
 var table1 = []rule{
 	{match{timeBits: "0"}, does{markBit: "0", counter: "0"}},
 	{match{timeBits: "1"}, does{markBit: "1", counter: "1"}},
 }
 
-// Table 2: step marking, the terminating MP.
+// table2 is for step marking, at the terminating MP.
 var table2 = []rule{
 	{match{markBit: "0"}, does{counter: "0"}},
 	{match{markBit: "1"}, does{counter: "1"}},
 }
 
-// Table 3: pulse marking, the initiating MP.
+// table3 is for pulse marking, at the initiating MP.
 var table3 = []rule{
 	{match{timeBits: "1", reg: "0"}, does{markBit: "1", reg: "1", timestamp: true}},
 	{match{timeBits: "1", reg: "1"}, does{markBit: "0", reg: "1"}},
@@ -44,12 +42,12 @@ var table3 = []rule{
 	{match{timeBits: "0", reg: "0"}, does{markBit: "0", reg: "0"}},
 }
 
-// Table 4: pulse marking, the terminating MP.
+// table4 is for pulse marking, at the terminating MP.
 var table4 = []rule{
 	{match{markBit: "1"}, does{timestamp: true}},
 }
 
-// Table 5: muxed marking, the initiating MP.
+// table5 is for muxed marking, at the initiating MP.
 var table5 = []rule{
 	{match{timeBits: "010", reg: "0"}, does{markBit: "1", reg: "1", counter: "0", timestamp: true}},
 	{match{timeBits: "010", reg: "1"}, does{markBit: "0", reg: "1", counter: "0"}},
@@ -59,7 +57,7 @@ var table5 = []rule{
 	{match{timeBits: "1**", reg: "*"}, does{markBit: "1", reg: "1", counter: "1"}},
 }
 
-// Table 6: muxed marking, the terminating MP.
+// table6 is for muxed marking, at the terminating MP.
 var table6 = []rule{
 	{match{timeBits: "001", markBit: "1"}, does{counter: "0", timestamp: true}},
 	{match{timeBits: "010", markBit: "1"}, does{counter: "0", timestamp: true}},
@@ -69,7 +67,7 @@ var table6 = []rule{
 	{match{timeBits: "***", markBit: "1"}, does{counter: "1"}},
 }
 
-// first does what the first rule says that matches.
+// first returns the actions of the first matching rule.
 func first(table []rule, timeBits, reg, markBit string) does {
 	for _, r := range table {
 		if ternary(r.timeBits, timeBits) && ternary(r.match.reg, reg) && ternary(r.match.markBit, markBit) {
@@ -79,7 +77,7 @@ func first(table []rule, timeBits, reg, markBit string) does {
 	return does{}
 }
 
-// ternary compares the bits that the pattern has.
+// ternary compares the bits that the pattern contains.
 func ternary(pattern, bits string) bool {
 	for i := range pattern {
 		if pattern[i] != '*' && pattern[i] != bits[i] {
@@ -89,8 +87,8 @@ func ternary(pattern, bits string) bool {
 	return true
 }
 
-// tables returns the tables for a profile's mark and, where there is one, its
-// second mark. Muxed marking without slots has none at the terminating MP.
+// tables returns the tables for a profile's mark and for its second mark, if it has one. Muxed marking without slots
+// has none at the terminating MP.
 func tables(p altmark.Session) (mark, mark2 []rule) {
 	initiator := p.Role == altmark.Initiator
 	switch p.Method {

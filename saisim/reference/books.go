@@ -8,13 +8,13 @@ import (
 	"tamtam/tam/dropreport"
 )
 
-// A snapshot is the books at a cycle.
+// A snapshot holds the counts of all frames at a cycle.
 type snapshot struct {
 	at saisim.Cycle
 	*saisim.Books
 }
 
-// drop ends a frame, or a copy of one, counted at port p (nil: only in the books).
+// drop ends a frame, or a copy of one. Port p counts it; if p is nil, only Books does.
 func (c *Chip) drop(p *port, d dropping, why drop.Reason) {
 	c.books.Dropped[why]++
 	d.Port, d.Why = saisim.CPUPort, why
@@ -29,20 +29,20 @@ func (c *Chip) drop(p *port, d dropping, why drop.Reason) {
 	}
 }
 
-// A dropping is a packet, or copy, that is dropped.
+// A dropping is a dropped packet or copy.
 type dropping struct {
 	saisim.Drop
 	pk     *packet
-	own    []saisim.Finding // of the copy
-	behind bool             // it is through the egress pipe
+	own    []saisim.Finding // findings of the copy
+	behind bool             // true if it is through the egress pipe
 }
 
-// dropped is what is known of a packet that is dropped at a cycle.
+// dropped returns the description of a packet that is dropped at a cycle.
 func (pk *packet) dropped(at saisim.Cycle) dropping {
 	return dropping{Drop: saisim.Drop{At: at, ID: pk.id, In: pk.in, Data: pk.data, Len: pk.length}, pk: pk}
 }
 
-// dropped is what is known of a copy that is dropped at a cycle.
+// dropped returns the description of a copy that is dropped at a cycle.
 func (o *outgoing) dropped(at saisim.Cycle) dropping {
 	d := o.packet.dropped(at)
 	d.Mirror, d.own, d.behind = o.made(), o.own, o.behind
@@ -61,7 +61,7 @@ func (c *Chip) dropCopy(p *port, o *outgoing, why drop.Reason) {
 	}
 }
 
-// lose drops a copy that has its record, or shall have none.
+// lose drops a copy whose record has been made, or that has none.
 func (c *Chip) lose(p *port, o *outgoing, why drop.Reason) {
 	if o.report != nil {
 		o.report.counts[dropreport.WordLost]++
@@ -82,8 +82,8 @@ func (c *Chip) lose(p *port, o *outgoing, why drop.Reason) {
 	}
 }
 
-// dropPacket drops a packet in the ingress pipe or at its end, at a cycle; policing is what the policer has found, if
-// that is why.
+// dropPacket drops a packet in the ingress pipe or at its end, at a cycle. policing is the finding in the policer, if
+// that is the reason.
 func (c *Chip) dropPacket(p *port, pk *packet, at saisim.Cycle, why drop.Reason, policing ...saisim.Finding) {
 	d := pk.dropped(at)
 	d.own = policing
@@ -92,9 +92,9 @@ func (c *Chip) dropPacket(p *port, pk *packet, at saisim.Cycle, why drop.Reason,
 	c.Ended(Ending{ID: pk.id, In: pk.in, Port: pk.in, Why: why, Trap: d.Trap, Graph: pk.graph, Path: pk.tables})
 }
 
-// Books returns the books at this instant. A frame that the ingress pipe drops
-// counts as dropped from its entry on: what will become of the frames that are in
-// it is filled in as they go, so read the books when they have left.
+// Books returns the counts of all frames at this instant. A frame that the ingress pipe drops counts as dropped from
+// its entry on. The outcomes of frames in the pipe are filled in as they become known, so read the result when they
+// have left.
 func (c *Chip) Books() *saisim.Books {
 	b := c.books
 	b.InFlight = uint64(len(c.arbiter))
@@ -122,7 +122,7 @@ func (c *Chip) Books() *saisim.Books {
 	return &b
 }
 
-// PortCounters returns a port's counters, false if there is no such port.
+// PortCounters returns a port's counters, and false if there is no such port.
 func (c *Chip) PortCounters(id saisim.PortID) (saisim.PortCounters, bool) {
 	if p := c.portAt(id); p != nil {
 		return p.PortCounters, true
@@ -130,13 +130,13 @@ func (c *Chip) PortCounters(id saisim.PortID) (saisim.PortCounters, bool) {
 	return saisim.PortCounters{}, false
 }
 
-// Frames are those that came to a port, or left it, by kind and size.
+// Frames holds the numbers of frames received by a port, or sent, by kind and size.
 type Frames struct {
-	Kinds [3]uint64  // to a host, to a group, to all
+	Kinds [3]uint64  // unicast, multicast, broadcast
 	Sizes [10]uint64 // with FCS: up to 64 bytes, then up to each of the sizes in count, then all longer ones
 }
 
-// count counts a frame, whose length with FCS is n.
+// count counts a frame. n is its length with FCS.
 func (f *Frames) count(data []byte, n int) {
 	switch {
 	case bytes.Equal(data[:6], []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}):
@@ -155,7 +155,7 @@ func (f *Frames) count(data []byte, n int) {
 	f.Sizes[9]++
 }
 
-// Frames returns those of a port, both ways, false if there is no such port.
+// Frames returns those of a port, in both directions, and false if there is no such port.
 func (c *Chip) Frames(id saisim.PortID) (in, out Frames, ok bool) {
 	p := c.portAt(id)
 	if p == nil {

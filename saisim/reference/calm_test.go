@@ -8,12 +8,12 @@ import (
 	"tamtam/saisim"
 )
 
-// pathVariable names the variable of the environment that says which path of the chip cases take: how many packets it
-// takes together, "windows" for a number by the seed, of those at the edges, and nothing for all of them by the seed,
-// event by event among them.
+// pathVariable is the environment variable that selects the path of packets through the chip. It holds the vector
+// length, or "windows" for an edge length picked by the seed. If it is empty, the seed picks among all lengths,
+// including the path event by event.
 const pathVariable = "TAMTAM_VECTOR"
 
-// vectorOf is how many packets the chip of a seed takes together, at most; 0: it goes event by event.
+// vectorOf returns the maximum vector length of the chip of a seed. Zero means that it runs event by event.
 func vectorOf(seed uint64) (int, error) {
 	switch s := os.Getenv(pathVariable); s {
 	case "":
@@ -29,23 +29,22 @@ func vectorOf(seed uint64) (int, error) {
 	}
 }
 
-// longPackets is how many frames long cases have, without a control event from the first to the last.
+// longPackets is the number of frames of long cases. They have no control event between the first and the last.
 const longPackets = 10_000
 
-// isLong reports whether the case of a seed is a long one: of seeds of a soak and of "make differential" a quarter, of
-// those of the gate, which has to be quick, 1 of 100, and of those that "make outputs" compares with older commits
-// none.
+// isLong reports whether the case of a seed is a long one. A quarter of the seeds of a soak and of "make differential"
+// are, and 1 of 100 of the gate, which has to be quick. No seed is that "make outputs" compares with older commits.
 func isLong(seed uint64) bool {
 	return seed >= 2_000_000 && seed/4%4 == 0 || seed < 10_000 && (seed%200 == 51 || seed%200 == 152)
 }
 
-// isUsual reports whether most frames of the case of a seed take the short ways: of a third of the seeds, and those of
-// the gate one of 11.
+// isUsual reports whether most frames of the case of a seed take the shortcuts. This holds for a third of the seeds,
+// and in the gate for one of 11.
 func isUsual(seed uint64) bool {
 	return seed >= 2_000_000 && seed/32%3 == 0 || seed < 10_000 && seed%11 == 1
 }
 
-// packetsOf is how many frames the case of a seed has, at least.
+// packetsOf returns the minimum number of frames of the case of a seed.
 func packetsOf(seed uint64) int {
 	if isLong(seed) {
 		return longPackets
@@ -53,7 +52,7 @@ func packetsOf(seed uint64) int {
 	return casePackets
 }
 
-// runCalm feeds both with n frames or a few more, while nobody configures or reads anything.
+// runCalm feeds both with n frames or slightly more, without configuring or reading anything meanwhile.
 func (p *pair) runCalm(n int) error {
 	p.advance(max(p.chip.Now(), p.last) + 1) // batches of control are through
 	for p.packets < n && len(p.chip.Ports()) > 0 {
@@ -72,7 +71,7 @@ func (p *pair) runCalm(n int) error {
 	return p.finish()
 }
 
-// finish runs both until they are empty, and compares all that they have.
+// finish runs both until they are empty, and compares all of their state.
 func (p *pair) finish() error {
 	p.drain()
 	if err := p.readAll(); err != nil {

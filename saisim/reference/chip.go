@@ -18,76 +18,77 @@ import (
 // A Chip is the chip of saisim, stepped one cycle at a time.
 type Chip struct {
 	prof   profile.Profile
-	clocks []clock      // the time of day, by its changes
+	clocks []clock      // the time of day, as a list of its changes
 	now    saisim.Cycle // the cycle whose work is done
-	conf   *settings    // what enters a pipe now meets
+	conf   *settings    // configuration of packets that enter a pipe now
 
 	ports   []*port // in the order of PortID
 	arbiter []*packet
 	ingress row
 	egress  [][]*transmission // one slot per cycle, newest first
-	version *version          // of the program, that what enters now meets
+	version *version          // version of the program of packets that enter now
 	planned *version          // after all batches
 	batches []batch
-	pending []*bubble // enter the ingress pipe in front of its next packet
+	pending []*bubble // these enter the ingress pipe in front of its next packet
 
 	fdb      map[fdbKey]saisim.FDBRow
 	counters map[config.ID]*saisim.ACLCount
-	labels   map[config.ID]string // of counters, as they are or were last
+	labels   map[config.ID]string // current or last labels of counters
 	policers map[config.ID]*policer
-	syns     map[config.ID]SYNCounts // of clamps of the MSS
-	// The egress pipe takes one frame per cycle.
-	egressTaken bool                     // it has taken one in this cycle
-	served      saisim.PortID            // the last port that had its turn
-	sequence    map[config.ID]uint32     // next of each mirror session
+	syns     map[config.ID]SYNCounts // by object id of MSS clamps
+	// The egress pipe accepts one frame per cycle.
+	egressTaken bool                     // true if it has accepted one in this cycle
+	served      saisim.PortID            // the port served last
+	sequence    map[config.ID]uint32     // next sequence number of each mirror session
 	rifs        map[config.ID]*[8]uint64 // by router interface: in, out, in errors, out errors; bytes and packets
 	flows       map[uint32]*flow         // of alternate marking, by index
 	generations map[uint32]uint64        // how often each was emptied
-	// Of table recording.
-	bareGraph    uint64 // of the chip without program
+	// State of table recording.
+	bareGraph    uint64 // graph version of the chip without program
 	recordCounts map[recorderName]*RecordCounts
 	doings       []doing
 	pathCounter
-	faults     *faults // that what enters now meets
+	faults     *faults // faults for packets that enter now
 	start      time.Time
-	clockSteps uint64 // how often the time of day was set
+	clockSteps uint64 // number of times that the time of day was set
 	sketching
 	reporting reporting
 	flowAnalysis
 
 	// Output takes the frames that leave, in the order of time.
 	Output func(saisim.Out)
-	// Marking is told what alternate marking does with each packet of a flow.
+	// Marking is called with the result of alternate marking for each packet of a flow.
 	Marking func(Marking)
-	// Sketching is told what groups of CMUs do.
+	// Sketching is called with events of groups of CMUs.
 	Sketching func(what string)
-	// Recording is told what there is to records.
+	// Recording is called with events of table recording.
 	Recording func(what string)
-	// Ended is told where every copy ends, those for mirror sessions excepted.
+	// Ended is called with the end of every copy, except those for mirror sessions.
 	Ended func(Ending)
-	// Dropped is told of every drop, and of packets that the CPU alone has. See [saisim.Drop].
+	// Dropped is called with every drop, and with packets that go to the CPU only. See [saisim.Drop].
 	Dropped func(saisim.Drop)
-	// Kept is told what the chip keeps of each drop, and KeptEnd of other ends of packets; nil: nobody wants to know.
-	// See [saisim.Kept]; Data is the whole frame.
+	// Kept is called with the kept form of each drop, and KeptEnd with that of other ends of packets. nil means that
+	// there is no observer. See [saisim.Kept]; Data is the whole frame.
 	Kept, KeptEnd func(saisim.Kept)
-	// Found is told what each packet that comes in finds in tables; nil: nobody wants to know. See [saisim.Finding].
+	// Found is called with each finding of received packets in tables. nil means that there is no observer. See
+	// [saisim.Finding].
 	Found func(id uint64, f saisim.Finding)
 	books saisim.Books
 	open  []*snapshot
 
-	choosings map[chooser]*choosing // of shared samplers, and of ACL entries
+	choosings map[chooser]*choosing // for shared samplers and ACL entries
 }
 
-// A port has two MACs and a queue in front of the egress.
+// A port has two MACs, and queues in front of the egress.
 type port struct {
 	config.Port
 	rx, tx   *wire
-	own      *wire // rx as it would be had no frame been given late
+	own      *wire // the state of rx if no frame had been given late
 	came     saisim.Cycle
-	arriving []arrival // on the ingress wire, whole at ready
+	arriving []arrival // on the ingress wire, complete at ready
 	scheduler
 	leaving  []*transmission // in the egress MAC
-	choosing [2]choosing     // of samplers: as frames come in, and as they leave
+	choosing [2]choosing     // of samplers: for received frames, and for leaving ones
 	saisim.PortCounters
 	in, out Frames
 }
@@ -97,52 +98,53 @@ type arrival struct {
 	pk    *packet
 }
 
-// A packet is a frame in the chip and what the pipeline knows of it.
+// A packet is a frame in the chip with its state in the pipeline.
 type packet struct {
 	data   []byte
-	length int // before a capture cut it
+	length int // length before a capture cut it
 	id     uint64
-	found  func(saisim.Finding) // nil: nobody wants to know
-	// counters are those of the ACL entries that it has hit, as they were then.
+	found  func(saisim.Finding) // nil if there is no observer
+	// counters holds the counters of the ACL entries that it has hit, as they were at that time.
 	counters map[config.ID]config.ID
-	heard    *[]saisim.Finding // in the ingress pipe; for a while what a copy of it finds, too
-	rx       saisim.Cycle      // of the timestamp point at the ingress
-	late     saisim.Cycle      // of rx: it would have come before
-	in       saisim.PortID     // CPUPort: injected
-	number   uint16            // of the ingress port in records
+	heard    *[]saisim.Finding // findings in the ingress pipe; temporarily also those of a copy
+	rx       saisim.Cycle      // timestamp point at the ingress
+	late     saisim.Cycle      // how much later rx is than its arrival
+	in       saisim.PortID     // CPUPort if it was injected
+	number   uint16            // number of the ingress port in records
 
-	// From the ingress pipe on.
+	// These fields are set from the ingress pipe on.
 	entered saisim.Cycle
-	// What the clock said when it entered for its arrival, and for then.
+	// Clock readings at its entry, for its arrival and for the entry.
 	rxTime, enteredTime tailstamp.Timestamp
 	conf                *settings
 	port                *port
 	inPort              config.ID
 	h                   headers
-	lag                 config.ID // of the ingress port
+	lag                 config.ID // LAG of the ingress port
 	on                  config.ID // the ingress port, or its LAG
 	source              config.ID // bridge port
 	vid                 uint16
-	tagged              bool  // with the tag of its VLAN, or a priority tag
-	tagPrio             uint8 // of a tag that the egress adds
+	tagged              bool  // it has the tag of its VLAN, or a priority tag
+	tagPrio             uint8 // priority of a tag that the egress adds
 	tc                  uint8
 	meta                uint32
 	stamp               *stamp
-	wrapping            *wrapping     // the header that it has got; nil: none
-	grew                int           // bytes that it is longer than received, for a header that it has got or lost
-	received            []byte        // if it has: the frame before that
-	telling             *telling      // what is begun or ended of IFA
-	version             *version      // of the program
-	passage             *passage      // through it; nil: none
-	mirrors             []int         // ingress mirror sessions, by index
-	samples             []*sample     // that it was chosen for as it came in
-	tables              []record.Step // that it ran in the ingress pipe
-	recordings          []recording
-	events              []config.ID // to which an ACL entry has its drops reported
-	graph               uint64      // version of the graph that it is in
-	epoch               int         // of the counting of paths
-	faults              *faults
-	ended               bool // goes no further; it is still mirrored
+	wrapping            *wrapping // the added header; nil if there is none
+	// bytes by which it is longer than received, because of an added or removed header
+	grew       int
+	received   []byte        // the frame before that, if a header was added or removed
+	telling    *telling      // IFA that is begun or ended
+	version    *version      // version of the program
+	passage    *passage      // its passage through the program; nil if there is none
+	mirrors    []int         // ingress mirror sessions, by index
+	samples    []*sample     // samples for which it was chosen on arrival
+	tables     []record.Step // tables that it ran in the ingress pipe
+	recordings []recording
+	events     []config.ID // events to which an ACL entry reports its drops
+	graph      uint64      // version of the graph at its entry
+	epoch      int         // epoch of path counting
+	faults     *faults
+	ended      bool // it goes no further, but is still mirrored
 	verdict
 }
 
@@ -165,7 +167,7 @@ func New(prof profile.Profile, start time.Time) *Chip {
 		choosings: map[chooser]*choosing{},
 		flows:     map[uint32]*flow{}, generations: map[uint32]uint64{},
 		start:  start,
-		served: ^saisim.PortID(0), // the lowest number begins
+		served: ^saisim.PortID(0), // the lowest number is first
 	}
 }
 
@@ -174,10 +176,9 @@ func egressCycles(p profile.Profile) int { return int(p.EgressStages*p.StageCycl
 // Now returns the cycle whose work is done.
 func (c *Chip) Now() saisim.Cycle { return c.now }
 
-// Configure replaces the configuration after the work of the current cycle: all
-// that enters a pipe from the next cycle on meets it. Of the FDB it takes the
-// static entries; what the chip has learned stays its own, as far as its VLAN and
-// bridge port are still there. See [Chip.ChangeFDB]. ACL counters begin at what the fast chip has counted.
+// Configure replaces the configuration after the work of the current cycle. It applies to everything that enters a pipe
+// from the next cycle on. Static entries of the FDB are taken from s. Learned entries stay, as far as their VLAN and
+// bridge port still exist. See [Chip.ChangeFDB]. ACL counters begin at the values of the fast chip.
 func (c *Chip) Configure(t config.Tables, s saisim.State) {
 	before := c.conf
 	c.conf = newConfig(t, s.FDB)
@@ -267,8 +268,7 @@ func (c *Chip) portAt(id saisim.PortID) *port {
 	return nil
 }
 
-// Receive puts a frame on the wire of a port's ingress MAC, as
-// [saisim.Chip.Receive] does.
+// Receive puts a frame on the wire of a port's ingress MAC, as [saisim.Chip.Receive] does.
 func (c *Chip) Receive(id saisim.PortID, at saisim.Cycle, f saisim.Frame) error {
 	p := c.portAt(id)
 	if p == nil {
@@ -311,7 +311,7 @@ func (c *Chip) Inject(id saisim.PortID, f saisim.Frame) error {
 	return nil
 }
 
-// InjectVLAN puts a frame of the CPU's in front of the ingress pipe after the work of the current cycle.
+// InjectVLAN puts a frame of the CPU in front of the ingress pipe after the work of the current cycle.
 func (c *Chip) InjectVLAN(vid uint16, f saisim.Frame) error {
 	if c.conf.vlanByID[vid].ID == config.None {
 		return fmt.Errorf("reference: no VLAN %d", vid)
@@ -332,8 +332,8 @@ func newPacket(f saisim.Frame) *packet {
 		heard: &[]saisim.Finding{}, counters: map[config.ID]config.ID{}}
 }
 
-// Run steps the chip up to and including a cycle. Cycles in which nothing can
-// happen, because nothing is in the pipes, are left out.
+// Run steps the chip up to and including a cycle. It skips cycles in which nothing can happen because the pipes are
+// empty.
 func (c *Chip) Run(to saisim.Cycle) {
 	for c.now < to {
 		if next := min(c.nextWork(), to); c.idle() && next > c.now+1 {
@@ -343,8 +343,7 @@ func (c *Chip) Run(to saisim.Cycle) {
 	}
 }
 
-// Step does the work of one more cycle. What leaves makes room before what comes
-// is queued.
+// Step does the work of another cycle. Departures free capacity before arrivals are queued.
 func (c *Chip) Step() {
 	c.now++
 	c.control()
@@ -404,7 +403,7 @@ func (c *Chip) nextWork() saisim.Cycle {
 	return next
 }
 
-// receiveWhole takes the frame that is now whole from the ingress MAC.
+// receiveWhole accepts the frames that are complete now from the ingress MAC.
 func (c *Chip) receiveWhole(p *port) {
 	for len(p.arriving) > 0 && p.arriving[0].ready == c.now {
 		pk := p.arriving[0].pk
@@ -427,8 +426,8 @@ func (c *Chip) receiveWhole(p *port) {
 	}
 }
 
-// wholeHeader reports whether the Ethernet header is there, and the tag by which
-// the frame is bridged if it begins one.
+// wholeHeader reports whether the Ethernet header is complete, including the tag by which the frame is bridged if there
+// is one.
 func wholeHeader(data []byte) bool {
 	if len(data) < 14 {
 		return false
@@ -437,8 +436,7 @@ func wholeHeader(data []byte) bool {
 	return !tagged || len(data) >= 18
 }
 
-// enterPipe lets one packet into the ingress pipe, and what the control plane
-// does in front of it.
+// enterPipe lets one packet into the ingress pipe, with the control operations in front of it.
 func (c *Chip) enterPipe() {
 	c.ingress.slots[0].before, c.pending = c.pending, nil
 	if len(c.arbiter) == 0 {
@@ -469,7 +467,7 @@ func (c *Chip) enterPipe() {
 	c.ingress.slots[0].pk = pk
 }
 
-// counter returns what an ACL counter has counted.
+// counter returns the values of an ACL counter.
 func (c *Chip) counter(oid config.ID) *saisim.ACLCount {
 	if c.counters[oid] == nil {
 		c.counters[oid] = &saisim.ACLCount{}
@@ -477,7 +475,7 @@ func (c *Chip) counter(oid config.ID) *saisim.ACLCount {
 	return c.counters[oid]
 }
 
-// Counters returns what the ACL counters have counted, by object id.
+// Counters returns the values of the ACL counters, by object id.
 func (c *Chip) Counters() map[config.ID]saisim.ACLCount {
 	rows := map[config.ID]saisim.ACLCount{}
 	for oid := range maps.Keys(c.conf.aclCounters) {
@@ -486,8 +484,7 @@ func (c *Chip) Counters() map[config.ID]saisim.ACLCount {
 	return rows
 }
 
-// InterfaceStats returns what a router interface has counted: bytes and packets in,
-// out, in errors and out errors.
+// InterfaceStats returns the counters of a router interface: bytes and packets in, out, in errors and out errors.
 func (c *Chip) InterfaceStats(oid config.ID) [8]uint64 {
 	if x := c.rifs[oid]; x != nil {
 		return *x

@@ -9,10 +9,10 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// SYNCounts is what a clamp has counted, by [tailstamp.SYNCount].
+// SYNCounts holds a clamp's counts, by [tailstamp.SYNCount].
 type SYNCounts = [tailstamp.NumSYNCounts]uint64
 
-// SYNCounts returns what each clamp has counted, by object id.
+// SYNCounts returns the counts of each clamp, by object id.
 func (c *Chip) SYNCounts() map[config.ID]SYNCounts {
 	all := map[config.ID]SYNCounts{}
 	for _, x := range c.conf.MSSClamps {
@@ -21,14 +21,14 @@ func (c *Chip) SYNCounts() map[config.ID]SYNCounts {
 	return all
 }
 
-// A lowered is an MSS as it is to leave: where its two bytes are in the frame, and the segment.
+// A lowered is an MSS with which a segment leaves, with the places of its two bytes and of the segment in the frame.
 type lowered struct {
 	mss      int
 	at       int
 	from, to int // of the segment
 }
 
-// clampMSS shows a packet to the clamps.
+// clampMSS passes a packet to the clamps.
 func (c *Chip) clampMSS(pk *packet) {
 	l4 := pk.h.l4
 	if l4 == nil || !l4.tcp || l4.tcpFlags&2 == 0 || pk.h.ifa != nil {
@@ -66,7 +66,8 @@ func (c *Chip) clampMSS(pk *packet) {
 	}
 }
 
-// maximumSegment finds the MSS that a segment says, and where; else why there is none that could be lowered.
+// maximumSegment returns the MSS of a segment with its place, and SYNClamped. If no MSS can be lowered, it returns the
+// reason.
 func (pk *packet) maximumSegment() (lowered, tailstamp.SYNCount) {
 	ip := pk.h.ip
 	if ip.fragment && (ip.first || ip.later) || pk.endUnknown() {
@@ -103,8 +104,8 @@ func (pk *packet) maximumSegment() (lowered, tailstamp.SYNCount) {
 	return lowered{}, tailstamp.SYNMalformed
 }
 
-// inFrame writes the MSS. The checksum becomes what leaves the sum of the segment as it was, right or wrong: a number
-// below 0xffff.
+// inFrame writes the MSS. The new checksum, a number below 0xffff, keeps the sum of the segment as it was, right or
+// wrong.
 func (l *lowered) inFrame(frame []byte) {
 	segment := frame[l.from:l.to]
 	before := sumOf(segment)
@@ -113,7 +114,7 @@ func (l *lowered) inFrame(frame []byte) {
 	binary.BigEndian.PutUint16(segment[16:], uint16((before+0xffff-sumOf(segment))%0xffff))
 }
 
-// sumOf is the sum of the words of b modulo 0xffff.
+// sumOf returns the sum of the words of b modulo 0xffff.
 func sumOf(b []byte) (sum uint64) {
 	for i, x := range b {
 		if i%2 == 0 {
@@ -125,7 +126,7 @@ func sumOf(b []byte) (sum uint64) {
 	return sum % 0xffff
 }
 
-// inFilter says whether a TCP segment is among those of a filter.
+// inFilter reports whether a TCP segment matches a filter.
 func inFilter(f flymon.Filter, h headers) bool {
 	src, dst := netip.AddrFrom16(h.ip.src), netip.AddrFrom16(h.ip.dst)
 	if h.ip.version == 4 {

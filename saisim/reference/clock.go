@@ -14,7 +14,7 @@ type clock struct {
 	begin        *big.Rat // ns since 1970
 	speed        *big.Rat // ns per cycle
 	synchronised bool
-	steps        uint64 // how often it had been set
+	steps        uint64 // number of times that it had been set
 }
 
 func (k clock) at(c saisim.Cycle) *big.Rat {
@@ -28,14 +28,13 @@ func newClock(hz uint64, start time.Time) clock {
 	return clock{begin: begin, speed: speed(hz, 0), synchronised: true}
 }
 
-// speed is how many nanoseconds a cycle of the oscillator adds, ppb parts per
-// billion beside its nominal rate.
+// speed returns the nanoseconds that a cycle of the oscillator adds, at ppb parts per billion from its nominal rate.
 func speed(hz uint64, ppb int64) *big.Rat {
 	return new(big.Rat).SetFrac(big.NewInt(1_000_000_000+ppb), new(big.Int).SetUint64(hz))
 }
 
-// ChangeClock changes the time of day at the current cycle: sets it forward by
-// step, and from now on it goes with drift and rate, in parts per billion.
+// ChangeClock changes the time of day at the current cycle. It sets it forward by step, and from now on applies drift
+// and rate, in parts per billion.
 func (c *Chip) ChangeClock(step time.Duration, drift, rate int64, synchronised bool) {
 	if step != 0 {
 		c.clockSteps++
@@ -49,7 +48,7 @@ func (c *Chip) ChangeClock(step time.Duration, drift, rate int64, synchronised b
 	c.clocks = append(c.clocks, clock{c.now, begin, speed(c.prof.ClockHz, drift+rate), synchronised, c.clockSteps})
 }
 
-// clockAt returns the clock as it was at a cycle.
+// clockAt returns the clock in its state at a cycle.
 func (c *Chip) clockAt(at saisim.Cycle) clock {
 	i := len(c.clocks) - 1
 	for i > 0 && c.clocks[i].from > at {
@@ -58,12 +57,12 @@ func (c *Chip) clockAt(at saisim.Cycle) clock {
 	return c.clocks[i]
 }
 
-// setBetween reports whether the clock was set after one cycle and not after another.
+// setBetween reports whether the clock was set after one cycle, up to another.
 func (c *Chip) setBetween(from, to saisim.Cycle) bool {
 	return c.clockAt(from).steps != c.clockAt(to).steps
 }
 
-// timeOfDay is what the clock says at a cycle, rounded down to nanoseconds.
+// timeOfDay returns the clock's time at a cycle, rounded down to nanoseconds.
 func (c *Chip) timeOfDay(at saisim.Cycle) tailstamp.Timestamp {
 	t := c.clockAt(at).at(at)
 	ns := new(big.Int).Quo(t.Num(), t.Denom())

@@ -8,8 +8,8 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// A settings value is one version of the configuration, by name. It never changes:
-// packets in a pipe keep the one that they met.
+// A settings value is one version of the configuration, indexed by name. It never changes: packets in a pipe keep the
+// one of their entry.
 type settings struct {
 	config.Tables
 	fdb         []saisim.FDBRow
@@ -18,7 +18,7 @@ type settings struct {
 	lags        map[config.ID]config.LAG
 	lagOf       map[saisim.PortID]config.ID
 	bridgePorts map[config.ID]config.BridgePort
-	bridgePort  map[config.ID]config.ID // of a port or LAG
+	bridgePort  map[config.ID]config.ID // by port or LAG
 	vlans       map[config.ID]config.VLAN
 	vlanByID    map[uint16]config.VLAN
 	aclTables   map[config.ID]bool
@@ -47,7 +47,7 @@ func index[K comparable, R any](rows []R, name func(R) K) map[K]R {
 	return m
 }
 
-// sorted returns rows by a number of theirs.
+// sorted returns rows sorted by a number.
 func sorted[R any](rows []R, by func(R) int) []R {
 	return slices.SortedFunc(slices.Values(rows), func(a, b R) int { return by(a) - by(b) })
 }
@@ -107,7 +107,7 @@ func newConfig(t config.Tables, fdb []saisim.FDBRow) *settings {
 
 func up(p config.Port) bool { return p.Admin && p.Link }
 
-// mode returns how a bridge port is in a VLAN, false if it is not.
+// mode returns how a bridge port is in a VLAN, and false if it is not.
 func (conf *settings) mode(vid uint16, bp config.ID) (config.Tagging, bool) {
 	for _, m := range conf.vlanByID[vid].Members {
 		if m.BridgePort == bp {
@@ -117,8 +117,8 @@ func (conf *settings) mode(vid uint16, bp config.ID) (config.Tagging, bool) {
 	return 0, false
 }
 
-// chooseMember returns the port by which a LAG sends a packet, false if none is
-// up: of those that are, in the order of ports, the one at the flow's hash.
+// chooseMember returns the port by which a LAG sends a packet, and false if none is up. Among the ports that are up, in
+// order, it is the one at the flow's hash.
 func (conf *settings) chooseMember(lag config.ID, h headers) (config.ID, bool) {
 	var active []config.ID
 	for _, m := range conf.lags[lag].Members {
@@ -132,8 +132,7 @@ func (conf *settings) chooseMember(lag config.ID, h headers) (config.ID, bool) {
 	return active[h.flowHash(uint64(conf.Switch.LAGSeed)<<32)%uint32(len(active))], true
 }
 
-// flooded returns the bridge ports of a VLAN in the order in which they are sent
-// to: ports, then LAGs by their first member.
+// flooded returns the bridge ports of a VLAN in the order of their copies: ports, then LAGs by their first member.
 func (conf *settings) flooded(vlan config.ID) (bps []config.ID) {
 	member := map[config.ID]bool{}
 	for _, m := range conf.vlans[vlan].Members {
@@ -156,7 +155,7 @@ func (conf *settings) flooded(vlan config.ID) (bps []config.ID) {
 	return bps
 }
 
-// poolCells returns the cells of a pool: the first has what no other has.
+// poolCells returns the cells of a pool. The first pool has the cells of no other pool.
 func (conf *settings) poolCells(prof profile.Profile, pool int) int {
 	left := int(prof.Buffer.Cells)
 	for _, p := range conf.Pools {

@@ -10,15 +10,14 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// A version is one version of a program with the memory of both pipes. Memory
-// that two versions have alike is the same.
+// A version is one version of a program with the memory of both pipes. Two versions share memory that is equal in both.
 type version struct {
 	*program
 	ingress, egress *memory
-	graph           uint64 // its version
+	graph           uint64 // version of the graph
 }
 
-// A passage is a packet's way through the programs.
+// A passage is a packet's path through the programs.
 type passage struct {
 	*version
 	ingress run
@@ -34,8 +33,8 @@ type batch struct {
 	result *pipe.Result
 }
 
-// Control has a batch take effect at a cycle, in front of what enters a pipe then;
-// at the current one behind its work. It returns what the batch will have read.
+// Control schedules a batch at a cycle, before packets that enter a pipe then. At the current cycle, the batch takes
+// effect after its work. It returns the result, which the batch fills in.
 func (c *Chip) Control(at saisim.Cycle, b pipe.Batch) (*pipe.Result, error) {
 	v := c.planned
 	switch {
@@ -73,7 +72,7 @@ func (v *version) next(p *pipe.Program, prof profile.Profile) *version {
 		describe.Program(&prof, p).Version}
 }
 
-// control carries out the batches of this cycle.
+// control executes the batches of this cycle.
 func (c *Chip) control() {
 	for len(c.batches) > 0 && c.batches[0].at == c.now {
 		c.takeEffect(c.batches[0])
@@ -81,9 +80,8 @@ func (c *Chip) control() {
 	}
 }
 
-// takeEffect lets a batch into both pipes. In the ingress pipe it travels as a
-// bubble, and what it does to a register or counter is done where that lives; the
-// egress pipe is reckoned at once (see schedule).
+// takeEffect lets a batch into both pipes. In the ingress pipe it travels as a bubble, and operations on a register or
+// counter are done in its stage. The egress pipe is computed immediately (see schedule).
 func (c *Chip) takeEffect(x batch) {
 	if c.graphOf(c.version) != c.graphOf(x.after) {
 		c.restart(c.epoch != 0)
@@ -104,8 +102,7 @@ func (c *Chip) takeEffect(x batch) {
 	}})
 }
 
-// access does what a batch does to the registers and counters of a stage (-1: of
-// all) of a pipe.
+// access does a batch's operations on the registers and counters of a stage of a pipe. -1 means all stages.
 func (v *version) access(name string, p *pipe.Pipe, m *memory, stage int, x batch) {
 	here := func(s uint8) bool { return stage < 0 || int(s) == stage }
 	register := func(of, reg string) ([]uint64, bool) {
@@ -154,7 +151,7 @@ func (v *version) access(name string, p *pipe.Pipe, m *memory, stage int, x batc
 	}
 }
 
-// board gives an admitted packet the program that it met as it entered.
+// board assigns the program of its entry to an admitted packet.
 func (c *Chip) board(pk *packet) {
 	if pk.version == nil {
 		return
@@ -188,12 +185,12 @@ func (c *Chip) runIngress(stage int, s *slot) {
 	}
 }
 
-// punted reports whether the program wants a copy for the CPU.
+// punted reports whether the program requests a copy for the CPU.
 func (pk *packet) punted() bool {
 	return pk.passage != nil && pk.passage.ingress.get(pk.passage.ingress.phv, "ctl.punt") == 1
 }
 
-// steered returns the port by which the program sends a packet.
+// steered returns the port to which the program sends a packet, and false if it does not.
 func (pk *packet) steered() (saisim.PortID, bool) {
 	if pk.passage == nil {
 		return 0, false
@@ -202,7 +199,7 @@ func (pk *packet) steered() (saisim.PortID, bool) {
 	return port, port != 65535
 }
 
-// steer sends a packet where the program says, if it may go anywhere.
+// steer sends a packet to the port that the program chose, unless it is dropped.
 func (pk *packet) steer() {
 	id, ok := pk.steered()
 	if !ok || !pk.admitted || pk.aclDrop || pk.effects.drop {
@@ -214,7 +211,7 @@ func (pk *packet) steer() {
 	}
 }
 
-// finishIngress is the end of the ingress pipe of a packet with a program.
+// finishIngress ends the ingress pipe of a packet with a program.
 func (pk *packet) finishIngress() {
 	if pk.passage == nil {
 		return
@@ -229,8 +226,7 @@ func (pk *packet) finishIngress() {
 	}
 }
 
-// beginEgress returns the run of a copy through the egress pipe's program, nil if
-// there is none.
+// beginEgress returns the run of a copy through the egress pipe's program, nil if there is none.
 func (c *Chip) beginEgress(p *port, o *outgoing) *run {
 	x := o.passage
 	if x == nil || o.raw || o.made() || len(x.Egress.Tables) == 0 {
@@ -250,7 +246,7 @@ func (c *Chip) beginEgress(p *port, o *outgoing) *run {
 	return r
 }
 
-// runs is runTo for a copy, which has what it finds for itself.
+// runs does runTo for a copy, and keeps its findings separate.
 func (o *outgoing) runs(r *run, from, to int) bool {
 	n := len(*o.heard)
 	on := r.runTo(from, to)
@@ -258,7 +254,7 @@ func (o *outgoing) runs(r *run, from, to int) bool {
 	return on
 }
 
-// runTo runs stages and returns false if the program has dropped the copy.
+// runTo runs stages, and returns false if the program has dropped the copy.
 func (r *run) runTo(from, to int) bool {
 	for s := from; s < to; s++ {
 		if r.stage(s); r.get(r.phv, "ctl.drop") == 1 {

@@ -37,7 +37,7 @@ func (s sent) equal(t sent) bool {
 		s.Sample == t.Sample && bytes.Equal(s.bytes, t.bytes)
 }
 
-// A pair is both engines, fed alike.
+// A pair is both engines with the same input.
 type pair struct {
 	gen
 	programmer
@@ -54,14 +54,14 @@ type pair struct {
 	histories        *truth.Histories
 	told             drops
 	kept             ends
-	all              bool // ends are kept, not only drops
+	all              bool // all ends are kept, not only drops
 	ledger           ledger
 	variant
 	saw tally
 }
 
-// newPair makes the case of a seed. Every other is without an observer, every fourth without a ledger, too: the
-// chip's functions look for both. And how many packets the chip takes together goes with the seed, too.
+// newPair makes the case of a seed. Half of the cases are without an observer, and a quarter without a ledger too,
+// since the chip checks for both. The vector length depends on the seed, too.
 func newPair(seed uint64) (*pair, error) { return newPairOf(seed, false) }
 
 func newPairOf(seed uint64, keepBursts bool) (*pair, error) {
@@ -79,26 +79,26 @@ func newPairOf(seed uint64, keepBursts bool) (*pair, error) {
 	return p, err
 }
 
-// A variant of cases.
+// A variant holds the properties of a case.
 type variant struct {
-	blind, ledgered bool       // nobody observes the chip; it tells a ledger
-	usual           bool       // most frames are
+	blind, ledgered bool       // no observer; a ledger is attached
+	usual           bool       // most frames are of the usual kind
 	ingressOnly     bool       // programs have nothing in the egress pipe
-	policed         *rand.Rand // what goes to the CPU is; nil: it is not
-	clamped         *rand.Rand // the MSS is, of some segments; nil: it is not
-	monitored       *rand.Rand // drops are reported; nil: they are not
-	sampled         *rand.Rand // frames are, at some ports; nil: none is
-	analysed        *rand.Rand // there is IFA; nil: there is none
-	wrapped         *rand.Rand // flows put headers around packets; nil: none does
-	// keepBursts: a policer whose burst was smaller for a while has fewer tokens than one whose was not, which is not
-	// to be in a case.
+	policed         *rand.Rand // random numbers for policers of the CPU's packets; nil means none
+	clamped         *rand.Rand // random numbers for MSS clamps; nil means none
+	monitored       *rand.Rand // random numbers for drop monitors; nil means none
+	sampled         *rand.Rand // random numbers for samplers at some ports; nil means none
+	analysed        *rand.Rand // random numbers for IFA; nil means none
+	wrapped         *rand.Rand // random numbers for flows with outer headers; nil means none
+	// keepBursts leaves bursts of policers unchanged. A policer whose burst was smaller for a while has fewer tokens
+	// than one whose burst was not. Such a case must not occur.
 	keepBursts bool
-	keeps      bool // what is kept of drops is compared
-	watched    bool // all packets are
-	lasting    bool // flows that are dropped are counted for long
+	keeps      bool // the kept form of drops is compared
+	watched    bool // all packets are watched
+	lasting    bool // dropped flows are counted for a long time
 }
 
-// policedOf has one case of four policed.
+// policedOf returns random numbers for policers in about one case of four, and nil in the others.
 func policedOf(seed uint64) *rand.Rand {
 	if seed%4 == 2 || seed%32 == 7 {
 		return rand.New(rand.NewPCG(seed, 2))
@@ -155,7 +155,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	p.furnishClamps()
 	p.furnishMonitors()
 	p.furnishSamplers()
-	p.configure() // what policers have depends on what they were
+	p.configure() // the state of policers depends on their history
 	for n := p.IntN(30); n > 0; n-- {
 		p.anyOp()
 		p.policerOp()
@@ -176,7 +176,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	if err := p.furnishSketches(); err != nil {
 		return nil, err
 	}
-	if p.seldom(60) && (p.wrapping == nil || p.chance(25)) { // a chip with a program puts no headers on
+	if p.seldom(60) && (p.wrapping == nil || p.chance(25)) { // a chip with a program adds no headers
 		p.programmed = true
 		p.opt = pipetest.Options{Limits: p.prof.Limits(), Tables: 1 + p.IntN(8), IngressOnly: v.ingressOnly}
 		for _, id := range p.chip.Ports() {
@@ -190,7 +190,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	}
 	p.furnishRecords()
 	p.configure()
-	p.ref.ChangeFDB(func(saisim.FDBRow) bool { return true }, p.chip.State().FDB...) // dynamic ones too
+	p.ref.ChangeFDB(func(saisim.FDBRow) bool { return true }, p.chip.State().FDB...) // dynamic entries too
 	return p, nil
 }
 
@@ -224,7 +224,7 @@ func (g *gen) profile() profile.Profile {
 	return p
 }
 
-// configure gives the reference the configuration that the chip has now.
+// configure gives the reference the chip's current configuration.
 func (p *pair) configure() {
 	p.ref.Configure(p.chip.Tables(), p.chip.State())
 	p.configs++
@@ -272,7 +272,7 @@ func (p *pair) burst(n int, window uint64) error {
 		return nil
 	}
 	slices.Sort(ids)
-	one := p.IntN(len(ids)) // now and then all come by one port
+	one := p.IntN(len(ids)) // sometimes all come by one port
 	few := p.chance(20)
 	at := p.chip.Now()
 	for range n {
@@ -299,7 +299,7 @@ func (p *pair) inject() error {
 		return nil
 	}
 	id := pick(&p.gen, ids...)
-	if f.ID%2 == 0 { // in a VLAN that there may be
+	if f.ID%2 == 0 { // in a VLAN that may exist
 		vid := uint16(f.ID>>1%3 + 1)
 		fast, ref := p.chip.InjectVLAN(vid, f), p.ref.InjectVLAN(vid, f)
 		if (fast == nil) != (ref == nil) {
@@ -317,7 +317,7 @@ func (p *pair) inject() error {
 	return nil
 }
 
-// advance runs both to a cycle and takes their books.
+// advance runs both to a cycle and records their accounts.
 func (p *pair) advance(to saisim.Cycle) {
 	p.chip.Advance(to)
 	p.ref.Run(to)
@@ -325,8 +325,7 @@ func (p *pair) advance(to saisim.Cycle) {
 	p.refBook = append(p.refBook, p.ref.Books())
 }
 
-// run feeds both with about n frames, changing the configuration between and
-// while they are on their way.
+// run feeds both with about n frames, and changes the configuration between bursts and while frames are in transit.
 func (p *pair) run(n int) error {
 	for p.packets < n {
 		burst := 1 + p.IntN(100)
@@ -390,8 +389,8 @@ func (p *pair) run(n int) error {
 	return p.finish()
 }
 
-// drain runs both until the chip is empty, and then some: until the sweep of the FDB that began last is through the
-// reference's pipe, too.
+// drain runs both until the chip is empty, and somewhat longer: until the last FDB sweep is through the reference's
+// pipe, too.
 func (p *pair) drain() {
 	for {
 		at, ok := p.chip.NextEvent()
@@ -407,7 +406,7 @@ func (p *pair) drain() {
 	p.advance(end)
 }
 
-// compare says what differs between the two.
+// compare returns an error that describes the difference between the two.
 func (p *pair) compare() error {
 	for i := range min(len(p.fastOut), len(p.refOut)) {
 		if f, r := p.fastOut[i], p.refOut[i]; !f.equal(r) {
@@ -493,7 +492,7 @@ func (p *pair) compare() error {
 	return nil
 }
 
-// framesDiffer compares what a port has counted of each kind and size of frames, both ways, for SAI.
+// framesDiffer compares a port's frame counters by kind and size, in both directions, for SAI.
 func (p *pair) framesDiffer(id saisim.PortID) error {
 	in, out, _ := p.ref.Frames(id)
 	stats := []sai.StatID{

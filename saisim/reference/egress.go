@@ -15,34 +15,32 @@ import (
 type outgoing struct {
 	*packet
 	tag tagChange
-	ce  bool // to be marked: congestion experienced
-	raw bool // leaves as it came in
-	// mirror is the session whose copy it is, as it was when the copy was made.
+	ce  bool // to be marked with congestion experienced
+	raw bool // leaves as received
+	// mirror is the session for which it is a copy, in its state when the copy was made.
 	mirror *config.Mirror
-	// trailer is the record behind a mirrored frame, and recorder whose it is; nil: it
-	// has none.
+	// trailer is the record behind a mirrored frame, and recorder its recorder. They are nil if there is no record.
 	trailer  []byte
 	recorder *recorder
-	// Its queue, when it came there, and the bytes that were there then.
+	// Its queue, the cycle when it reached the queue, and the bytes that were there then.
 	queue  uint8
 	queued saisim.Cycle
 	depth  int
-	asked  bool // the queue, for room
-	// report is the stream of the report that it is, and reportClass its traffic class; nil: it is none.
+	asked  bool // true if the queue was asked for capacity
+	// report is the stream if it is a report, and reportClass its traffic class. report is nil otherwise.
 	report      *stream
 	reportClass uint8
-	// own is what it has found in its queue and in the egress pipe.
+	// own holds its findings in its queue and in the egress pipe.
 	own    []saisim.Finding
-	behind bool // it is through the egress pipe
-	// egressTables are those that it ran in the egress pipe.
+	behind bool // true if it is through the egress pipe
+	// egressTables holds the tables that it ran in the egress pipe.
 	egressTables []record.Step
-	// head are the fields that the egress pipe's program has left; nil: as the
-	// packet has them, edited.
+	// head holds the fields that the egress pipe's program has left. nil means those of the packet, edited.
 	head *heading
-	job  *job // of IFA; nil: none
+	job  *job // IFA's work; nil if there is none
 }
 
-// class is the traffic class by which the egress port chooses its queue.
+// class returns the traffic class by which the egress port chooses its queue.
 func (o *outgoing) class() uint8 {
 	if o.report != nil {
 		return o.reportClass
@@ -53,8 +51,8 @@ func (o *outgoing) class() uint8 {
 	return o.tc
 }
 
-// takes is how many bytes of the buffer it takes: its length as it came in, or as
-// it leaves if it is a copy for a mirror session.
+// takes returns the number of buffer bytes that it occupies: its length as received, or as it leaves if it is a copy
+// for a mirror session.
 func (o *outgoing) takes() int {
 	if o.mirror != nil {
 		return o.lengthOut()
@@ -62,36 +60,35 @@ func (o *outgoing) takes() int {
 	return o.length
 }
 
-// made reports whether it is a copy that the chip has made for others than its packet's receivers.
+// made reports whether it is a copy that the chip has made for receivers other than its packet's.
 func (o *outgoing) made() bool { return o.mirror != nil || o.report != nil }
 
-// A tagChange is what the egress does to a copy's outer VLAN tag.
+// A tagChange is the egress pipe's change of a copy's outer VLAN tag.
 type tagChange struct {
 	strip, push, set bool
-	tci              uint16 // push: of the new tag; set: the VLAN
+	tci              uint16 // for push the new tag, for set the VLAN
 }
 
 // A transmission is a copy that has left its queue.
 type transmission struct {
 	outgoing
 	port  *port
-	at    saisim.Cycle // of its timestamp point
-	stamp *stamp       // nil: no session
+	at    saisim.Cycle // cycle of its timestamp point
+	stamp *stamp       // nil if there is no session
 	did   stampResult
-	// mirrors are the egress mirror sessions; purged: the port was removed.
+	// mirrors holds the egress mirror sessions. purged is true if the port was removed.
 	mirrors []int
-	samples []*sample // that it was chosen for as it leaves
+	samples []*sample // samples for which it was chosen as it leaves
 	purged  bool
 }
 
-// A stamp is the tail-stamping that an ACL entry asks for.
+// A stamp is the tail-stamping action of an ACL entry.
 type stamp struct {
 	switchID uint32
-	counter  config.ID // null: not counted
+	counter  config.ID // None if results are not counted
 }
 
-// What became of a copy that a session matched, in the order of the words of a
-// tailstamp.ObjectCounters.
+// stampResult is the result for a copy that a session matched, in the order of the words of tailstamp.ObjectCounters.
 type stampResult int
 
 const (
@@ -108,8 +105,7 @@ func (c *Chip) countStamp(s *stamp, did stampResult) {
 	}
 }
 
-// stampable says whether a copy of n bytes can take a record; mtu is 0 for the
-// CPU.
+// stampable decides whether a record can be appended to a copy of n bytes. mtu is 0 for the CPU.
 func stampable(pk *packet, n int, mtu uint32) stampResult {
 	switch {
 	case pk.endUnknown():
@@ -124,17 +120,16 @@ func stampable(pk *packet, n int, mtu uint32) stampResult {
 	return stamped
 }
 
-// endUnknown reports whether a packet is cut, or its IP header says no length that can be right.
+// endUnknown reports whether a packet is cut, or the length in its IP header cannot be right.
 func (pk *packet) endUnknown() bool {
 	return len(pk.data) < pk.length || pk.h.ip != nil && pk.h.ip.endless
 }
 
 func stampedLength(n int) int { return max(n, smallest-fcs) + tailstamp.Size }
 
-// tagging returns what becomes of a packet's tag at a bridge port. Where its VLAN
-// is unknown it stays.
+// tagging returns the change of a packet's tag at a bridge port. If its VLAN is unknown, the tag stays.
 func (conf *settings) tagging(pk *packet, bp config.ID) tagChange {
-	if pk.routed != nil && pk.vid == 0 { // leaves by a port without VLANs
+	if pk.routed != nil && pk.vid == 0 { // it leaves by a port without VLANs
 		return tagChange{strip: pk.tagged}
 	}
 	mode, member := conf.mode(pk.vid, bp)
@@ -154,7 +149,7 @@ func (conf *settings) tagging(pk *packet, bp config.ID) tagChange {
 	return tagChange{set: true, tci: vid}
 }
 
-// lengthOut is the length of a copy as it leaves, without a record.
+// lengthOut returns the length of a copy as it leaves, without a record.
 func (o *outgoing) lengthOut() int {
 	if o.mirror != nil {
 		return mirroredLength(o, o.frameLength())
@@ -162,7 +157,7 @@ func (o *outgoing) lengthOut() int {
 	return o.frameLength()
 }
 
-// frameLength is the length with the tag as it shall be.
+// frameLength returns the length with the changed tag.
 func (o *outgoing) frameLength() int {
 	n := o.length + o.tag.shift()
 	if o.job != nil {
@@ -171,7 +166,7 @@ func (o *outgoing) frameLength() int {
 	return n
 }
 
-// shift is by how many bytes what is behind the tags moves.
+// shift returns the number of bytes by which everything behind the tags moves.
 func (t tagChange) shift() int {
 	switch {
 	case t.strip:
@@ -194,7 +189,7 @@ func (c *Chip) dataOut(o *outgoing) []byte {
 	return b
 }
 
-// frame returns the bytes of a copy: routed, and with its tag as it shall be.
+// frame returns the bytes of a copy: routed, and with its tag changed.
 func (o *outgoing) frame() []byte {
 	if o.raw {
 		return o.data
@@ -226,8 +221,8 @@ func (o *outgoing) frame() []byte {
 	return append(append(append([]byte{}, macs...), tag...), rest...)
 }
 
-// egressPipe is what the egress pipe decides about a copy: its ACLs, its
-// stamping and its length. It returns false if the copy is dropped.
+// egressPipe runs the egress pipe for a copy: its ACLs, its stamping and its length. It returns false if the copy is
+// dropped.
 func (c *Chip) egressPipe(p *port, o *outgoing) (t *transmission, length int, ok bool) {
 	conf := c.conf
 	last := max(1, int(c.prof.EgressStages)) - 1
@@ -314,7 +309,7 @@ func (c *Chip) egressPipe(p *port, o *outgoing) (t *transmission, length int, ok
 	return t, length, true
 }
 
-// send gives the frame whose timestamp point is now to the output.
+// send passes the frames whose timestamp point is now to the output.
 func (c *Chip) send(p *port) {
 	for len(p.leaving) > 0 && p.leaving[0].at == c.now {
 		t := p.leaving[0]
@@ -350,7 +345,7 @@ func (c *Chip) send(p *port) {
 	}
 }
 
-// toCPU hands a copy to the CPU, if it may go there; alone: the packet goes nowhere else, for the
+// toCPU hands a copy to the CPU, unless a policer drops it. alone means that the packet goes nowhere else, for the
 // reason why.
 func (c *Chip) toCPU(pk *packet, alone bool, why drop.Reason) {
 	n := len(*pk.heard)
@@ -401,7 +396,7 @@ func (c *Chip) punt(pk *packet) {
 		Trap: pk.trap, Queue: queue, VLAN: pk.cameIn()})
 }
 
-// cameIn is the VLAN in which the packet came in: that of its router interface, if it has one.
+// cameIn returns the VLAN in which the packet arrived: that of its router interface, if it has one.
 func (pk *packet) cameIn() uint16 {
 	if pk.router == config.None {
 		return pk.vid

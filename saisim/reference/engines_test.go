@@ -28,10 +28,10 @@ var rarely = []randtest.Cases{
 	{Seed: 915000018},
 }
 
-// A tally counts what happened in cases, so that none is hollow.
+// A tally counts the events in cases, so that no case is trivial.
 type tally map[string]int
 
-// notified counts what the FDB tells.
+// notified counts the FDB notifications.
 func (p *pair) notified(n sai.Notification) {
 	if e, ok := n.(sai.FDBEvent); ok {
 		p.saw[map[sai.Enum]string{
@@ -95,15 +95,14 @@ func (y tally) addTables(t config.Tables, s saisim.State) {
 	}
 }
 
-// want is how often a thing happens at least in the cases of the whole test; what
-// is not named, 50 times.
+// want is the minimum number of occurrences of an event over the whole test. For events without an entry it is 50.
 var want = map[string]int{
 	"dropped: port-removed": 10, "dropped: l3-mtu": 5, "dropped: router-out-down": 20, "dropped: same-interface": 25,
 	"dropped: ttl": 10, "session: beyond the MTU": 1, "aged": 10, "session: cut": 25,
 	"programs": 200,
 }
 
-// shrink returns the smallest number of packets, about, with which a case fails.
+// shrink returns approximately the smallest number of packets with which a case fails.
 func shrink(seed uint64) (int, error) {
 	all := packetsOf(seed)
 	for n := 1; n < all; n = n*5/4 + 1 {
@@ -114,8 +113,8 @@ func shrink(seed uint64) (int, error) {
 	return all, nil
 }
 
-// The fast engine and the reference do the same with random configurations,
-// programs and traffic, bit for bit and cycle for cycle.
+// The fast engine and the reference do the same with random configurations, programs and traffic, bit for bit and cycle
+// for cycle.
 func TestEnginesAgree(t *testing.T) {
 	packets, y := 0, tally{}
 	run := randtest.Run(t, engineCases, func(t *testing.T, seed uint64) {
@@ -140,7 +139,7 @@ func TestEnginesAgree(t *testing.T) {
 		}
 	}
 	if t.Failed() {
-		return // what was counted is of the other cases
+		return // the counts are of the other cases
 	}
 	if packets < run.Count*casePackets {
 		t.Errorf("%d packets, want at least %d", packets, run.Count*casePackets)
@@ -149,7 +148,7 @@ func TestEnginesAgree(t *testing.T) {
 		[]string{"clamp: clamped", "clamp: no room"}) {
 		y[what] += 0
 	}
-	// What the stated seeds reach, others do with some more cases: a third and a quarter of them are of few kinds.
+	// Other seeds reach the same events with somewhat more cases: a third and a quarter of them are of special kinds.
 	whole := run.Whole(engineCases) && (run.Seed == engineCases.Seed || run.Count >= 10*engineCases.Count)
 	for _, what := range slices.Sorted(maps.Keys(y)) {
 		t.Logf("%10d %s", y[what], what)
@@ -174,7 +173,7 @@ func TestEnginesAgree(t *testing.T) {
 	}
 }
 
-// FuzzEngines: any bytes are a case.
+// FuzzEngines uses any bytes as a case.
 func FuzzEngines(f *testing.F) {
 	for seed := range uint64(4) {
 		for i := range uint64(10) {
@@ -196,8 +195,8 @@ func FuzzEngines(f *testing.F) {
 	})
 }
 
-// A byteSource takes random numbers from bytes, and from a seed when they are used
-// up, so that a fuzzer decides what happens first.
+// A byteSource takes random numbers from bytes, and from a seed once they are used up. A fuzzer thus decides what
+// happens first.
 type byteSource struct {
 	bytes []byte
 	state uint64

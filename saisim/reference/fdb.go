@@ -17,8 +17,8 @@ type fdbKey struct {
 
 func keyOf(r saisim.FDBRow) fdbKey { return fdbKey{r.VLAN, mac(r.MAC[:])} }
 
-// learn notes where the packet's source address is. It says no only where unknown
-// addresses are to be dropped.
+// learn notes the location of the packet's source address. It returns false only where packets from unknown addresses
+// are to be dropped.
 func (c *Chip) learn(pk *packet) (drop.Reason, bool) {
 	if pk.faults.skips("chip.learning") {
 		return 0, true
@@ -47,15 +47,15 @@ func (c *Chip) learn(pk *packet) (drop.Reason, bool) {
 		c.fdb[key] = e
 	case mode == config.LearnDrop:
 		return drop.Learning, false
-	case key.mac == 0: // no address
+	case key.mac == 0: // not an address
 	case len(c.fdb) < int(c.prof.FDB):
 		c.fdb[key] = saisim.FDBRow{VLAN: pk.vid, MAC: macOf(key.mac), BridgePort: pk.source, Seen: pk.entered}
 	}
 	return 0, true
 }
 
-// syncFDB makes the static entries those of a configuration, and forgets what was
-// learned in a VLAN or at a bridge port that is gone.
+// syncFDB replaces the static entries by those of a configuration, and removes learned entries whose VLAN or bridge
+// port was removed.
 func (c *Chip) syncFDB(conf *settings) {
 	for key, e := range c.fdb {
 		_, bridged := conf.bridgePorts[e.BridgePort]
@@ -71,9 +71,8 @@ func (c *Chip) syncFDB(conf *settings) {
 	}
 }
 
-// ChangeFDB changes the FDB by a control operation after the work of the current
-// cycle: packets that entered the ingress pipe up to now do not see it. change
-// gets every entry and says what becomes of it; add is put in afterwards.
+// ChangeFDB changes the FDB by a control operation after the work of the current cycle. Packets that entered the
+// ingress pipe up to now do not see it. keep returns whether an entry stays, and add is added afterwards.
 func (c *Chip) ChangeFDB(keep func(saisim.FDBRow) bool, add ...saisim.FDBRow) {
 	c.pending = append(c.pending, &bubble{forward: func() {
 		for key, e := range c.fdb {
@@ -98,7 +97,7 @@ func (c *Chip) FDB() (rows []saisim.FDBRow) {
 	return rows
 }
 
-// tenth is the time between two sweeps for aged entries: 0.1 s.
+// tenth returns the number of cycles between two sweeps for aged entries: 0.1 s.
 func (c *Chip) tenth() saisim.Cycle { return max(1, saisim.Cycle(c.prof.ClockHz/10)) }
 
 // nextSweep returns the next cycle in which entries may age.
@@ -109,9 +108,8 @@ func (c *Chip) nextSweep() saisim.Cycle {
 	return (c.now/c.tenth() + 1) * c.tenth()
 }
 
-// sweep sends a sweep through the pipe, behind the packet that enters now, at
-// every multiple of 0.1 s: dynamic entries that have not been seen for the ageing
-// time go.
+// sweep sends a sweep through the pipe, behind the packet that enters now, at every multiple of 0.1 s. It removes
+// dynamic entries that have not been seen for the ageing time.
 func (c *Chip) sweep() {
 	age := saisim.Cycle(c.conf.Switch.AgingSeconds) * saisim.Cycle(c.prof.ClockHz)
 	if age == 0 || c.now%c.tenth() != 0 {

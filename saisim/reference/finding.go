@@ -8,7 +8,7 @@ import (
 	"tamtam/saisim/pipe"
 )
 
-// find tells what the packet has found in a table.
+// find reports a finding of the packet in a table.
 func (pk *packet) find(f saisim.Finding) {
 	if pk.found != nil {
 		pk.found(f)
@@ -21,7 +21,7 @@ func (e effects) of(f saisim.Finding) saisim.Finding {
 	return f
 }
 
-// findRoute tells of a longest prefix.
+// findRoute reports the finding of a longest prefix.
 func (pk *packet) findRoute(table string, r config.Route, found bool) {
 	f := saisim.Finding{Table: table, Hit: found}
 	if found {
@@ -31,7 +31,7 @@ func (pk *packet) findRoute(table string, r config.Route, found bool) {
 	pk.find(f)
 }
 
-// findHop tells of a neighbour, nil: there is none of that address.
+// findHop reports the finding of a neighbour. n is nil if there is none with the address.
 func (pk *packet) findHop(rif config.Interface, ip netip.Addr, n *config.Neighbor) {
 	f := saisim.Finding{Table: "chip.next_hop", Hit: n != nil, In: rif.On, Prefix: netip.PrefixFrom(ip, ip.BitLen())}
 	if n != nil {
@@ -40,7 +40,7 @@ func (pk *packet) findHop(rif config.Interface, ip netip.Addr, n *config.Neighbo
 	pk.find(f)
 }
 
-// findAddress tells of an address in the FDB.
+// findAddress reports the finding of an address in the FDB.
 func (pk *packet) findAddress(table string, key fdbKey, e saisim.FDBRow, known bool) {
 	f := saisim.Finding{Table: table, Hit: known, VLAN: key.vid, MAC: macOf(key.mac)}
 	if known {
@@ -50,7 +50,7 @@ func (pk *packet) findAddress(table string, key fdbKey, e saisim.FDBRow, known b
 	pk.find(f)
 }
 
-// findIn tells of entries of a program's tables, at the port of a copy or at the ingress.
+// findIn returns a function that reports findings in a program's tables, at the port of a copy or at the ingress.
 func (pk *packet) findIn(out saisim.PortID) func(string, *pipe.Entry) {
 	return func(table string, e *pipe.Entry) {
 		f := saisim.Finding{Table: table, Hit: e != nil, Port: out}
@@ -61,7 +61,7 @@ func (pk *packet) findIn(out saisim.PortID) func(string, *pipe.Entry) {
 	}
 }
 
-// findEntry tells of an ACL entry, at the port of a copy or at the ingress.
+// findEntry reports the finding of an ACL entry, at the port of a copy or at the ingress.
 func (s subject) findEntry(conf *settings, table config.ID, e config.ACLEntry, found bool) {
 	f := saisim.Finding{Table: "chip.acl", Hit: found, In: table, Port: saisim.CPUPort}
 	switch {

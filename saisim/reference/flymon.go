@@ -12,23 +12,23 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// FlyMon, from the text of flymon, of saisim (flymon.go) and of saisim/cmu: one
-// packet after the other, each word of a register by its address.
+// This file has FlyMon, from the text of flymon, of saisim (measuring.go) and of saisim/cmu: one packet after another,
+// each word of a register by its address.
 
-// A measured is what groups of CMUs see of a copy.
+// A measured is a copy in the form for groups of CMUs.
 type measured struct {
-	number   uint64 // of copies that entered the egress pipe
+	number   uint64 // number among the copies that entered the egress pipe
 	vector   flymon.Vector
-	src, dst netip.Addr // not valid: no IP
+	src, dst netip.Addr // not valid if it is not IP
 	ip       *ipHeader
 	l4       *l4Header
 	time     uint64 // ns since 1970
 	size     uint64
-	depth    uint64 // of the queue
-	delay    uint64 // ns
+	depth    uint64 // bytes in the queue
+	delay    uint64 // in ns
 }
 
-// A bucket is where a word is.
+// A bucket is the place of a word.
 type bucket struct {
 	group, cmu int
 	address    uint32
@@ -40,10 +40,10 @@ type sketch struct {
 	status SketchStatus
 	since  uint64 // number of the last copy before its units began with zeros
 	keys   [2][]flymon.Vector
-	frozen [2][]flymon.Vector // keys of when the frozen partitions counted
+	frozen [2][]flymon.Vector // keys from the time when the frozen partitions counted
 }
 
-// A SketchStatus is what a [flymon.ObjectStatus] window reads of a task.
+// A SketchStatus holds what an [flymon.ObjectStatus] read returns of a task.
 type SketchStatus struct {
 	Generation uint64        `json:"generation"`
 	Banks      [2]SketchBank `json:"banks"`
@@ -51,7 +51,7 @@ type SketchStatus struct {
 	FrozenAt   uint64        `json:"frozen-at"`
 }
 
-// A SketchBank is a bank of it.
+// A SketchBank is the status of one bank of a task.
 type SketchBank struct {
 	Epoch       uint64 `json:"epoch"`
 	Used        bool   `json:"used"`
@@ -65,13 +65,13 @@ type SketchBank struct {
 	Last        uint64 `json:"last"`
 }
 
-// sketching is what a chip has of FlyMon.
+// sketching holds a chip's state of FlyMon.
 type sketching struct {
 	sketches map[string]*sketch
 	words    map[bucket]uint32
-	entered  uint64 // copies, into the egress pipe
-	lastTime uint64 // time of the last that entered while there were tasks
-	zeroings uint64 // how often something of a task began with zeros
+	entered  uint64 // number of copies that entered the egress pipe
+	lastTime uint64 // time of the last copy that entered while there were tasks
+	zeroings uint64 // number of times that a part of a task began with zeros
 	around   *wire  // the recirculation port
 	circling []circling
 }
@@ -90,7 +90,7 @@ func newSketching(p profile.Profile) sketching {
 	return s
 }
 
-// measure shows a copy that enters the egress pipe to the groups.
+// measure runs the groups for a copy that enters the egress pipe.
 func (c *Chip) measure(o *outgoing) {
 	c.entered++
 	if len(c.sketches) == 0 {
@@ -123,8 +123,8 @@ func (c *Chip) measure(o *outgoing) {
 	}
 }
 
-// fill makes the candidate key: addresses 16 bytes each, ports 2 each, protocol and
-// version 1 each, 2 that are 0, and the time.
+// fill sets the candidate key: addresses 16 bytes each, ports 2 each, protocol and version 1 each, 2 zero bytes, and
+// the time.
 func (m *measured) fill() {
 	var b [48]byte
 	if ip := m.ip; ip != nil {
@@ -146,7 +146,7 @@ func (m *measured) fill() {
 	}
 }
 
-// wants says whether the task's filter matches, and the coin of some unit.
+// wants reports whether the task's filter matches, and the coin of some unit.
 func (s *sketch) wants(m *measured) bool {
 	f := &s.Filter
 	in := func(p netip.Prefix, a netip.Addr) bool { return !p.IsValid() || p.Contains(a) }
@@ -164,7 +164,7 @@ func (s *sketch) wants(m *measured) bool {
 	return slices.ContainsFunc(s.Units, func(u flymon.Unit) bool { return runs(u, m.coin()) })
 }
 
-// coin is 0 to 255, a hash of the copy's number: the finalizer of SplitMix64.
+// coin returns 0 to 255, a hash of the copy's number: the finalizer of SplitMix64.
 func (m *measured) coin() uint16 {
 	x := m.number * 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -176,7 +176,7 @@ func runs(u flymon.Unit, coin uint16) bool {
 	return u.From == 0 && u.To == 0 || u.From <= coin && coin < u.To
 }
 
-// take has a task count a packet.
+// take counts a packet in a task.
 func (c *Chip) take(s *sketch, m *measured) {
 	b := s.bank(m.time)
 	s.status.Banks[b].Packets++
@@ -200,7 +200,7 @@ func (c *Chip) take(s *sketch, m *measured) {
 	}
 }
 
-// bank is the bank of a time, which from now on counts its epoch.
+// bank returns the bank of a time, which from now on counts its epoch.
 func (s *sketch) bank(time uint64) int {
 	epoch := uint64(0)
 	if s.Epoch > 0 {
@@ -217,8 +217,7 @@ func (s *sketch) bank(time uint64) int {
 	return int(epoch % 2)
 }
 
-// operate has a unit run, and returns its first parameter, what it leaves in the bucket, and its
-// result.
+// operate runs a unit. It returns its first parameter, the new value of the bucket, and its result.
 func (c *Chip) operate(s *sketch, u flymon.Unit, bank int, results []uint32, m *measured) (p1, left, result uint32) {
 	wide := uint32(1)<<c.prof.FlyMon.Width - 1
 	raw := c.compressed(s, u.Group, u.Key, m) % c.prof.FlyMon.Depth
@@ -246,7 +245,7 @@ func (c *Chip) operate(s *sketch, u flymon.Unit, bank int, results []uint32, m *
 	return p1, left, result
 }
 
-// operation is what an operation makes of a bucket, and its result.
+// operation returns the new value of a bucket, and the result.
 func operation(op flymon.Op, old, p1, p2, wide uint32) (left, result uint32) {
 	switch {
 	case op == flymon.CondAdd && old < p2:
@@ -259,7 +258,7 @@ func operation(op flymon.Op, old, p1, p2, wide uint32) (left, result uint32) {
 	case op == flymon.AndOr && p2 == 0:
 		return old & p1, old & p1
 	case op == flymon.AndOr:
-		return old | p1, (old | p1) - old // the bits that are new
+		return old | p1, (old | p1) - old // the new bits
 	case p2 == 0:
 		return old ^ p1, old
 	}
@@ -275,7 +274,7 @@ func mapped(rules []flymon.MapRule, p uint32) uint32 {
 	return 0
 }
 
-// compressed is a compressed key: one unit's, or two units' XOR, rotated right.
+// compressed returns a compressed key: one unit's, or the XOR of two units', rotated right.
 func (c *Chip) compressed(s *sketch, group int, r flymon.Ref, m *measured) uint32 {
 	of := func(unit int) uint32 {
 		for _, rule := range s.Masks {
@@ -292,7 +291,7 @@ func (c *Chip) compressed(s *sketch, group int, r flymon.Ref, m *measured) uint3
 	return bits.RotateLeft32(key, -int(r.Shift))
 }
 
-// param is a parameter as it comes, before it is mapped and cut.
+// param returns a parameter before it is mapped and cut.
 func (c *Chip) param(s *sketch, u flymon.Unit, p flymon.Param, results []uint32, m *measured) uint32 {
 	wide := uint64(1)<<c.prof.FlyMon.Width - 1
 	c.Sketching("parameter " + string(p.From))
@@ -357,8 +356,7 @@ func (c *Chip) digest(s *sketch, bank int, m *measured) {
 	}
 }
 
-// What a mirror copy has beside its frame, and what the recirculation port holds, in
-// bytes.
+// Metadata that a mirror copy carries besides its frame, and the buffer of the recirculation port, in bytes.
 const (
 	circlingMetadata = 16
 	circlingBuffer   = 32768
@@ -376,7 +374,7 @@ func (c *Chip) circle(m measured, length int) {
 	c.circling = append(c.circling, circling{ceil(c.around.free) + saisim.Cycle(len(c.ingress.slots)), m})
 }
 
-// arriveAgain shows the mirror copies that are through both pipes to spliced groups.
+// arriveAgain runs the spliced groups for mirror copies that are through both pipes.
 func (c *Chip) arriveAgain() {
 	for len(c.circling) > 0 && c.circling[0].at == c.now {
 		m := c.circling[0].m
@@ -388,7 +386,7 @@ func (c *Chip) arriveAgain() {
 	}
 }
 
-// again does something for the tasks that have a packet in spliced groups.
+// again calls do for each task with units in spliced groups that matches a packet.
 func (c *Chip) again(m *measured, do func(*sketch)) {
 	for _, s := range c.sketches {
 		if s.Units[0].Group < int(c.prof.FlyMon.Groups) || !s.wants(m) {

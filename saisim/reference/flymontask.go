@@ -9,7 +9,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// setSketches makes the tasks those of a configuration.
+// setSketches replaces the tasks by those of a configuration.
 func (c *Chip) setSketches(rows []config.Sketch) {
 	for name := range c.sketches {
 		if !slices.ContainsFunc(rows, func(r config.Sketch) bool { return r.Task == name }) {
@@ -24,7 +24,7 @@ func (c *Chip) setSketches(rows []config.Sketch) {
 	}
 }
 
-// newSketch is a task with what it keeps of the one that it replaces, nil: none.
+// newSketch returns a task with the state that it keeps from the one that it replaces. old is nil if there is none.
 func (c *Chip) newSketch(l flymon.Layout, old *sketch) *sketch {
 	s := &sketch{Layout: l, since: c.entered}
 	anew, zeroed := old == nil, old == nil
@@ -34,7 +34,7 @@ func (c *Chip) newSketch(l flymon.Layout, old *sketch) *sketch {
 			anew, zeroed = true, true
 		}
 	}
-	froze, stayed := false, false // partitions are frozen now, were before
+	froze, stayed := false, false // froze: partitions are frozen now; stayed: they were frozen before
 	for _, u := range l.Frozen {
 		counted := old != nil && banks(old.Layout) == banks(l) && inPlace(old.Units, u)
 		frozen := old != nil && banks(old.Layout) == banks(l) && inPlace(old.Frozen, u)
@@ -82,8 +82,8 @@ func banks(l flymon.Layout) uint32 {
 	return 1
 }
 
-// counts says whether a unit of another layout is one of the task's: the very same,
-// under the same masks, with the same epoch.
+// counts reports whether a unit of another layout is one of the task's: identical, under the same masks, with the same
+// epoch.
 func (s *sketch) counts(l flymon.Layout, u flymon.Unit) bool {
 	if s.Epoch != l.Epoch || !slices.ContainsFunc(s.Units, func(v flymon.Unit) bool { return reflect.DeepEqual(u, v) }) {
 		return false
@@ -110,21 +110,21 @@ func (s *sketch) counts(l flymon.Layout, u flymon.Unit) bool {
 	return true
 }
 
-// inPlace says whether a unit's partition is among those of others.
+// inPlace reports whether a unit's partition is among those of others.
 func inPlace(units []flymon.Unit, u flymon.Unit) bool {
 	return slices.ContainsFunc(units, func(v flymon.Unit) bool {
 		return v.Group == u.Group && v.CMU == u.CMU && v.Base == u.Base && v.Size == u.Size
 	})
 }
 
-// zero zeroes words of a unit, from one on.
+// zero zeroes n words of a unit, from the given one on.
 func (c *Chip) zero(u flymon.Unit, from, n uint32) {
 	for i := range n {
 		delete(c.words, bucket{u.Group, u.CMU, u.Base + from + i})
 	}
 }
 
-// ClearSketch zeroes a bank of a task with all that is known of it.
+// ClearSketch zeroes a bank of a task with its status and keys.
 func (c *Chip) ClearSketch(task string, bank int) {
 	s := c.sketches[task]
 	for _, u := range slices.Concat(s.Units, s.Frozen) {
@@ -146,8 +146,8 @@ func (c *Chip) unit(task string, unit int) flymon.Unit {
 	return slices.Concat(s.Units, s.Frozen)[unit]
 }
 
-// SketchWords are the buckets of a bank of a unit, those behind its units being the
-// frozen ones, as a [flymon.ObjectRegisters] window reads them.
+// SketchWords returns the buckets of a bank of a unit, as a [flymon.ObjectRegisters] read does. Numbers behind those of
+// its units are for the frozen ones.
 func (c *Chip) SketchWords(task string, unit, bank int) []uint32 {
 	u := c.unit(task, unit)
 	words := make([]uint32, u.Size)
@@ -157,8 +157,8 @@ func (c *Chip) SketchWords(task string, unit, bank int) []uint32 {
 	return words
 }
 
-// Sketch is what windows read of a task: its status and the keys of its banks, those
-// that it froze first. The task must be there.
+// Sketch returns what register reads return of a task: its status and the keys of its banks, frozen ones first. The
+// task must exist.
 func (c *Chip) Sketch(task string) (SketchStatus, [2][]flymon.Vector) {
 	s := c.sketches[task]
 	var keys [2][]flymon.Vector
@@ -168,7 +168,7 @@ func (c *Chip) Sketch(task string) (SketchStatus, [2][]flymon.Vector) {
 	return s.status, keys
 }
 
-// nextArrival is the cycle at which a mirror copy comes to spliced groups.
+// nextArrival returns the next cycle at which a mirror copy reaches spliced groups.
 func (c *Chip) nextArrival() saisim.Cycle {
 	if len(c.circling) == 0 {
 		return ^saisim.Cycle(0)

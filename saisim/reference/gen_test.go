@@ -10,36 +10,36 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// A gen makes random configurations by SAI calls. Calls that the chip refuses
-// change nothing, so any call will do; the reference goes by Chip.Tables.
+// A gen makes random configurations by SAI calls. Calls that the chip refuses change nothing, so any call is allowed.
+// The reference uses Chip.Tables.
 type gen struct {
 	*rand.Rand
 	chip *saisim.Chip
 	prof profile.Profile
 	sw   sai.OID
-	// The virtual router and the CPU port.
+	// router is the virtual router, and cpu the CPU port.
 	router, cpu sai.OID
 	pool        map[sai.ObjectType][]sai.OID
 	counters    map[sai.OID][]sai.OID // by ACL table
-	// slow says that the clock is slow enough for entries to age.
+	// slow means that the clock is slow enough for entries to age.
 	slow bool
-	// routes says that there is a router, so that much is sent to it.
+	// routes means that there is a router, so that much traffic is sent to it.
 	routes bool
-	// recording says that there are plans of table recording.
+	// recording means that there are plans of table recording.
 	recording bool
-	// usual says that most frames are of hosts that stay where they are, and little else has a say: they take the
-	// short ways.
+	// usual means that most frames are of hosts that stay at their port, with few other features in use. They take the
+	// shortcuts.
 	usual bool
-	// policing is where random numbers for policers come from, so that other cases stay as they were without them; nil:
-	// there are no policers.
+	// policing supplies random numbers for policers, so that other cases do not change. nil means that there are no
+	// policers.
 	policing *rand.Rand
-	// samplers is likewise for samplers.
+	// samplers does the same for samplers.
 	samplers *rand.Rand
-	// keepBursts leaves the bursts of policers as they are.
+	// keepBursts leaves the bursts of policers unchanged.
 	keepBursts bool
-	// monitoring is where random numbers for drop monitors come from; nil: there are none.
+	// monitoring supplies random numbers for drop monitors. nil means that there are none.
 	monitoring *rand.Rand
-	// lasting says that thresholds are so long that no flow which is dropped ends, and some have to leave for others.
+	// lasting means that thresholds are so long that no dropped flow ends, so flows are evicted.
 	lasting bool
 	marker
 	clamper
@@ -47,10 +47,10 @@ type gen struct {
 	wrapper
 }
 
-// chance is true n times in a hundred.
+// chance returns true n times in a hundred.
 func (g *gen) chance(n int) bool { return g.IntN(100) < n }
 
-// seldom is chance for what keeps frames from the short ways.
+// seldom is like chance, for features that keep frames from the shortcuts.
 func (g *gen) seldom(n int) bool {
 	if g.usual {
 		n /= 5
@@ -60,7 +60,7 @@ func (g *gen) seldom(n int) bool {
 
 func pick[T any](g *gen, of ...T) T { return of[g.IntN(len(of))] }
 
-// any returns an object of a type, null if there is none.
+// any returns an object of a type, or null if there is none.
 func (g *gen) any(t sai.ObjectType) sai.OID {
 	if l := g.pool[t]; len(l) > 0 {
 		return l[g.IntN(len(l))]
@@ -93,7 +93,7 @@ func (g *gen) setOf(t sai.ObjectType, oid sai.OID, id sai.AttrID, v sai.Value) {
 	}
 }
 
-// removeAny removes an object of a type, if there is one that can go.
+// removeAny removes an object of a type, if one can be removed.
 func (g *gen) removeAny(t sai.ObjectType) {
 	l := g.pool[t]
 	if len(l) == 0 {
@@ -134,7 +134,7 @@ func (g *gen) powerUp() error {
 		g.setOf(sai.ObjectTypePort, sai.OID(p.ID), sai.PortAttrMTU, pick[sai.Value](g, sai.Uint(1522), sai.Uint(1522),
 			sai.Uint(9100), sai.Uint(500)))
 		g.setOf(sai.ObjectTypePort, sai.OID(p.ID), sai.PortAttrAdminState, sai.Bool(true))
-		if g.chance(75) { // a port that has none can be removed
+		if g.chance(75) { // a port without one can be removed
 			g.create(sai.ObjectTypeHostif, sai.HostifAttrType, sai.HostifTypeNetdev, sai.HostifAttrObjID, sai.OID(p.ID),
 				sai.HostifAttrName, sai.Text("Ethernet"+string(rune('0'+p.Port%10))))
 		}
@@ -150,8 +150,8 @@ func (g *gen) powerUp() error {
 	return nil
 }
 
-// furnish makes a configuration in which most frames go somewhere: VLANs with
-// members, and in most cases ACL tables with entries of every kind.
+// furnish makes a configuration in which most frames reach a destination: VLANs with members, and in most cases ACL
+// tables with entries of every kind.
 func (g *gen) furnish() {
 	for _, id := range []uint64{2, 3, 100} {
 		vlan := g.create(sai.ObjectTypeVLAN, sai.VLANAttrVLANID, sai.Uint(id))
@@ -208,13 +208,13 @@ func (g *gen) bool(percent int) sai.Bool { return sai.Bool(g.chance(percent)) }
 
 func (g *gen) vid() sai.Uint { return sai.Uint(pick(g, 1, 1, 2, 2, 3, 100)) }
 
-// An op changes the configuration in one way; weight says how often.
+// An op changes the configuration in one way. weight is its relative frequency.
 type op struct {
 	weight int
 	do     func(g *gen)
 }
 
-// ops are the changes of the configuration, FDB entries excepted.
+// ops are the changes of the configuration, except those of FDB entries.
 var ops = []op{
 	{4, (*gen).portOp}, {3, (*gen).vlanOp}, {4, (*gen).memberOp}, {3, (*gen).lagOp}, {2, (*gen).bridgePortOp},
 	{2, (*gen).switchOp}, {1, (*gen).trapOp}, {8, (*gen).routeOp}, {3, (*gen).mirrorOp}, {5, (*gen).qosOp},
@@ -323,7 +323,7 @@ func (g *gen) lagOp() {
 	}
 }
 
-// joinLAG takes a port out of the bridge and into a LAG.
+// joinLAG moves a port from the bridge into a LAG.
 func (g *gen) joinLAG() {
 	lag := g.any(sai.ObjectTypeLAG)
 	if lag == sai.NullOID {

@@ -15,8 +15,7 @@ func stage(ingress bool) sai.Enum {
 	return sai.ACLStageEgress
 }
 
-// aclFields are the match fields that tables are made with. Ingress tables do not
-// have the last two.
+// aclFields are the match fields with which tables are made. Ingress tables do not have the last two.
 var aclFields = []sai.AttrID{
 	sai.ACLEntryAttrFieldDstMAC, sai.ACLEntryAttrFieldSrcMAC, sai.ACLEntryAttrFieldEtherType,
 	sai.ACLEntryAttrFieldOuterVLANPri, sai.ACLEntryAttrFieldOuterVLANCfi, sai.ACLEntryAttrFieldOuterVLANID,
@@ -36,7 +35,7 @@ var aclFields = []sai.AttrID{
 	sai.ACLEntryAttrFieldOutPorts, sai.ACLEntryAttrFieldOutPort,
 }
 
-// tableField is the attribute by which a table has an entry's field.
+// tableField returns the attribute of a table that enables an entry's field.
 func tableField(entry sai.AttrID) sai.AttrID {
 	return entry - sai.AttrID(sai.ObjectTypeACLEntry)<<32 + sai.AttrID(sai.ObjectTypeACLTable)<<32
 }
@@ -175,7 +174,7 @@ func (g *gen) with(pairs []any) []any {
 	return pairs
 }
 
-// action is one for an entry of a table.
+// action returns an action for an entry of a table.
 func (g *gen) action(table sai.OID) (sai.AttrID, sai.Value) {
 	switch g.IntN(14) {
 	case 11:
@@ -206,7 +205,7 @@ func (g *gen) action(table sai.OID) (sai.AttrID, sai.Value) {
 	return sai.ACLEntryAttrActionTAMIntObject, sai.Do(g.any(sai.ObjectTypeTAMInt))
 }
 
-// mask is all ones most of the time.
+// mask returns a mask that is mostly all ones.
 func (g *gen) mask(bits int) sai.Uint {
 	ones := uint64(1)<<bits - 1
 	if g.chance(70) {
@@ -223,7 +222,7 @@ func (g *gen) number(bits int, values ...uint64) sai.Field {
 	return sai.Match(sai.Uint(v), g.mask(bits))
 }
 
-// field is a match on values that the traffic has.
+// field returns a match on values that occur in the traffic.
 func (g *gen) field() sai.Attr {
 	id := pick(g, append(aclFields, sai.ACLEntryAttrFieldACLRangeType)...)
 	return sai.Attr{ID: id, Value: g.matchOf(id)}

@@ -18,9 +18,9 @@ import (
 // A marker makes profiles of alternate marking and ACL entries for flows.
 type marker struct {
 	marking bool    // there are profiles, and packets have marks
-	table   sai.OID // of flow entries
-	freed   uint32  // the index that entries were last removed of
-	// generations are those of flows, by index, of the fast engine and the reference.
+	table   sai.OID // table of flow entries
+	freed   uint32  // index whose entries were removed last
+	// generations holds those of flows by index, of the fast engine and the reference.
 	generations map[uint32][2]uint64
 }
 
@@ -40,7 +40,7 @@ func (g *gen) furnishMarking() {
 	for range 2 + g.IntN(6) {
 		g.flowOp()
 	}
-	if g.chance(10) { // few: most packets do not match
+	if g.chance(10) { // a small number: most packets do not match
 		for range 1 + g.IntN(3) {
 			g.flowMonOp()
 		}
@@ -69,7 +69,7 @@ func (g *gen) markingOp() {
 		g.bindFlows()
 	case n < 5:
 		g.forgetFlow()
-	case n < 6: // another index, or none of alternate marking
+	case n < 6: // another index, or a value that is not for alternate marking
 		g.set(sai.ObjectTypeACLEntry, sai.ACLEntryAttrActionSetACLMetaData,
 			sai.Do(sai.Uint(pick(g, g.flowValue(g.usedLane(), g.IntN(2), g.flowIndex()), 3))))
 	case n < 7 && g.chance(10):
@@ -79,12 +79,12 @@ func (g *gen) markingOp() {
 	}
 }
 
-// flowMonIDs are those of packets, most of the time.
+// flowMonID returns a FlowMonID that packets have most of the time.
 func (g *gen) flowMonID() uint32 {
 	return pick[uint32](g, 0, 1, 0x12345, altmark.MaxFlowMonID, g.Uint32()>>12)
 }
 
-// flowMonOp has the entries of an index match a FlowMonID, or another.
+// flowMonOp makes the entries of an index match a FlowMonID.
 func (g *gen) flowMonOp() {
 	text := fmt.Appendf(nil, `{"attributes":[{"flow":{"value":{"index":%d,"flow-mon-id":%d}}}]}`, g.flowIndex(),
 		g.flowMonID())
@@ -96,7 +96,7 @@ func (g *gen) flowMonOp() {
 		sai.GenericProgrammableAttrEntry, sai.Bytes(text))
 }
 
-// lane returns a lane; now and then one that there is not.
+// lane returns a lane, sometimes one that does not exist.
 func (g *gen) lane() int { return pick(g, 0, 0, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8) }
 
 // usedLane returns the lane of a profile most of the time.
@@ -107,10 +107,10 @@ func (g *gen) usedLane() int {
 	return g.lane()
 }
 
-// flowIndexes are those that entries name.
+// flowIndexes returns the indexes that entries use.
 func (g *gen) flowIndexes() []uint32 { return []uint32{0, 1, 2, 3, 4, g.prof.AltMark.Flows - 1} }
 
-// forgetFlow removes all entries of an index, which a flow to come may have.
+// forgetFlow removes all entries of an index, so that a later flow may use it.
 func (g *gen) forgetFlow() {
 	g.freed = pick(g, g.flowIndexes()...)
 	for _, e := range g.chip.Tables().ACLEntries {
@@ -122,7 +122,7 @@ func (g *gen) forgetFlow() {
 	}
 }
 
-// flowIndex returns an index; now and then one that the chip does not have.
+// flowIndex returns an index, sometimes one that the chip does not have.
 func (g *gen) flowIndex() uint32 {
 	if g.chance(30) {
 		return g.freed
@@ -130,15 +130,15 @@ func (g *gen) flowIndex() uint32 {
 	return pick(g, append(g.flowIndexes(), g.prof.AltMark.Flows)...)
 }
 
-// flowValue is what the entry of a flow has as metadata.
+// flowValue returns the metadata of a flow's entry.
 func (g *gen) flowValue(lane, colour int, index uint32) uint32 {
 	return 0xa<<28 | uint32(lane)<<24 | uint32(colour)<<23 | index
 }
 
-// flowOp makes the two entries of a flow; the flow is all packets, or some.
+// flowOp makes the two entries of a flow. The flow matches all packets, or some.
 func (g *gen) flowOp() { g.flowOf(g.usedLane(), g.flowIndex()) }
 
-// flowOf is flowOp for a lane and an index.
+// flowOf is like flowOp, for a lane and an index.
 func (g *gen) flowOf(lane int, index uint32) {
 	with := []any{sai.ACLEntryAttrTableID, g.table, sai.ACLEntryAttrPriority, sai.Uint(1 + g.IntN(5))}
 	switch g.IntN(6) {
@@ -156,11 +156,11 @@ func (g *gen) flowOf(lane int, index uint32) {
 	for colour := range 2 {
 		entry := append([]any{sai.ACLEntryAttrActionSetACLMetaData, sai.Do(sai.Uint(g.flowValue(lane, colour, index)))},
 			with...)
-		if !g.chance(5) { // else for the packets of every colour, and those without marks
+		if !g.chance(5) { // otherwise for packets of both colours and without marks
 			entry = append(entry, sai.ACLEntryAttrFieldACLUserMeta,
 				sai.Match(sai.Uint(uint64(8|colour)<<(4*lane)&0xffffffff), sai.Uint(uint64(9)<<(4*lane)&0xffffffff)))
 		}
-		label := sai.Text(fmt.Sprint("am", len(g.counters[g.table]))) // so that no two entries say the same
+		label := sai.Text(fmt.Sprint("am", len(g.counters[g.table]))) // so that no two entries have the same label
 		if x := g.create(sai.ObjectTypeACLCounter, sai.ACLCounterAttrTableID, g.table, sai.ACLCounterAttrLabel, label,
 			sai.ACLCounterAttrEnablePacketCount, sai.Bool(true), sai.ACLCounterAttrEnableByteCount,
 			sai.Bool(true)); x != sai.NullOID {
@@ -199,17 +199,17 @@ func (g *gen) profileOp(lane int) {
 		v["mark"], v["mark2"] = option[i], option[1-i]
 		if g.chance(70) {
 			i := g.IntN(7)
-			v["mark"], v["mark2"] = marks[i], marks[(i+1+g.IntN(6))%7] // of DSCP and the reserved flag
+			v["mark"], v["mark2"] = marks[i], marks[(i+1+g.IntN(6))%7] // marks of DSCP and the reserved flag
 		}
 	case "muxed":
 		v["slot-sync"] = g.chance(50)
 	}
-	if g.chance(75) { // refused of pulses
+	if g.chance(75) { // refused for pulses
 		v["mean-delay"] = v["method"] != "pulse" || g.chance(5)
 	}
 	text, err := json.Marshal(map[string]any{"attributes": []any{map[string]any{"profile": map[string]any{"value": v}}}})
 	if err != nil {
-		panic(err) // words and numbers
+		panic(err) // only words and numbers
 	}
 	if g.chance(15) {
 		g.set(sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrEntry, sai.Bytes(text))
@@ -219,7 +219,7 @@ func (g *gen) profileOp(lane int) {
 		sai.GenericProgrammableAttrEntry, sai.Bytes(text))
 }
 
-// dscp returns a DSCP; some where packets have marks.
+// dscp returns a DSCP, which is sometimes one with marks.
 func (g *gen) dscp() byte {
 	if g.marking && g.chance(60) {
 		return byte(g.IntN(64))
@@ -227,8 +227,8 @@ func (g *gen) dscp() byte {
 	return pick[byte](g, 0, 0, 0, 0, 46)
 }
 
-// optionsHeader appends a header of hop-by-hop or destination options, in which
-// there is an AltMark option or something near it.
+// optionsHeader appends a header of hop-by-hop or destination options. It contains an AltMark option or something
+// similar.
 func (g *gen) optionsHeader(b []byte) []byte {
 	at := len(b)
 	b = append(b, 0, 0)
@@ -252,8 +252,7 @@ func (g *gen) optionsHeader(b []byte) []byte {
 	return b
 }
 
-// pause returns how many cycles pass between two frames: where there are marks,
-// now and then a good part of a period.
+// pause returns the number of cycles between two frames. With marks, it is sometimes a large part of a period.
 func (g *gen) pause() uint64 {
 	if !g.marking || !g.chance(6) {
 		return 0
@@ -261,8 +260,8 @@ func (g *gen) pause() uint64 {
 	return g.Uint64N(g.prof.ClockHz/pick[uint64](g, 1000, 4000, 16_000) + 1)
 }
 
-// lateness returns by how many cycles a frame is given late: mostly not at all, else from a moment to some periods, and
-// now and then by more than there have been.
+// lateness returns by how many cycles a frame is given late. It is mostly zero, else between a moment and some periods,
+// and sometimes more than the chip has run.
 func (g *gen) lateness() saisim.Cycle {
 	if !g.marking || !g.chance(8) {
 		return 0
@@ -285,7 +284,7 @@ func (p *pair) stepWithinPeriods() error {
 	return p.chip.StepClock(step)
 }
 
-// noteMarking counts what alternate marking does.
+// noteMarking counts the events of alternate marking.
 func (p *pair) noteMarking(m reference.Marking) {
 	say := func(format string, args ...any) { p.saw["marking: "+fmt.Sprintf(format, args...)]++ }
 	method := m.Method.String()
@@ -325,7 +324,7 @@ func (p *pair) noteMarking(m reference.Marking) {
 	}
 }
 
-// markings is what noteMarking must have counted in the whole test.
+// markings returns the events that noteMarking must have counted in the whole test.
 func markings() (all []string) {
 	say := func(format string, args ...any) { all = append(all, "marking: "+fmt.Sprintf(format, args...)) }
 	for _, role := range altmark.RoleWords() {
@@ -368,7 +367,7 @@ func markings() (all []string) {
 	return all
 }
 
-// markingDiffers says where what a window reads differs. Nothing is on its way.
+// markingDiffers returns an error if register reads differ. No packet is in transit.
 func (p *pair) markingDiffers() error {
 	if !p.marking {
 		return nil
@@ -432,7 +431,7 @@ func (p *pair) markingDiffers() error {
 			return fmt.Errorf("window of flows %v, %s:\n     fast %v\nreference %v", indexes, name, f, r)
 		}
 	}
-	for i, g := range read["generations"] { // numbers of their own, but they change together
+	for i, g := range read["generations"] { // each engine has its own numbers, but they change together
 		was, known := p.generations[indexes[i]]
 		is := [2]uint64{g, p.ref.FlowGeneration(indexes[i])}
 		if known && (was[0] != is[0]) != (was[1] != is[1]) {

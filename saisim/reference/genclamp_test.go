@@ -10,14 +10,14 @@ import (
 	"tamtam/saisim/tailstamp"
 )
 
-// A clamper makes clamps of the MSS, and options of TCP for them, with random numbers of its own, so that other cases
-// stay as they were without it.
+// A clamper makes MSS clamps, and TCP options for them. It has its own random numbers, so that other cases do not
+// change.
 type clamper struct {
-	clamping *rand.Rand // nil: there are none
+	clamping *rand.Rand // nil means that there are none
 	clamps   []sai.OID
 }
 
-// clampedOf has one case of three with clamps.
+// clampedOf returns random numbers for clamps in one case of three, and nil in the others.
 func clampedOf(seed uint64) *rand.Rand {
 	if seed%3 == 1 {
 		return rand.New(rand.NewPCG(seed, 3))
@@ -25,7 +25,7 @@ func clampedOf(seed uint64) *rand.Rand {
 	return nil
 }
 
-// clamped does something with random numbers for clamps, if there are any.
+// clamped runs do with random numbers for clamps, if there are any.
 func (g *gen) clamped(do func()) {
 	if g.clamping == nil {
 		return
@@ -44,14 +44,14 @@ func (g *gen) furnishClamps() {
 	})
 }
 
-// clampEntry is an ENTRY of a clamp, which the chip may refuse.
+// clampEntry returns an ENTRY of a clamp, which the chip may refuse.
 func (g *gen) clampEntry() sai.Bytes {
 	filter := pick(g, g.filter().String(), "any", "protocol=6", "src-port=443", "dst-port=1000-2000", "src-ip=10.0.0.0/31")
 	text, err := entryWith(tailstamp.AttrClamp, tailstamp.Clamp{
 		Label: pick(g, "a", "b"), Records: pick(g, 1, 1, 2, 3, 8, g.IntN(10)), Filter: filter,
 	})
 	if err != nil {
-		panic(err) // text and numbers
+		panic(err) // only text and numbers
 	}
 	return text
 }
@@ -65,7 +65,7 @@ func (g *gen) newClamp() {
 	}
 }
 
-// clampOp changes clamps now and then.
+// clampOp sometimes changes clamps.
 func (g *gen) clampOp() {
 	g.clamped(func() {
 		n := g.IntN(12)
@@ -88,8 +88,8 @@ func (g *gen) clampOp() {
 	})
 }
 
-// tcpOptions gives a segment's header, the end of b, options and a checksum: well-formed ones mostly, with an MSS in
-// most, at odd places too.
+// tcpOptions gives a segment's header, which is the end of b, options and a checksum. They are mostly well-formed. Most
+// contain an MSS, sometimes at odd offsets.
 func (g *gen) tcpOptions(b []byte) []byte {
 	at := len(b) - 20
 	g.clamped(func() {
@@ -128,7 +128,7 @@ func (g *gen) tcpOptions(b []byte) []byte {
 	return b
 }
 
-// clampsDiffer says where what clamps have counted differs, and by a window.
+// clampsDiffer returns an error if clamps have counted differently, or if a register read does.
 func (p *pair) clampsDiffer() error {
 	want, byLabel := p.ref.SYNCounts(), map[string][]uint64{}
 	rows := p.chip.Tables().MSSClamps

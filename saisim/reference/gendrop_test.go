@@ -10,7 +10,7 @@ import (
 	"tamtam/saisim/drop"
 )
 
-// A dropped is what an engine tells of a drop, but for what the reference has no name for.
+// A dropped is a drop as an engine reports it, without the fields that the reference cannot name.
 type dropped struct {
 	at                     saisim.Cycle
 	id                     uint64
@@ -24,7 +24,7 @@ type dropped struct {
 	length                 int
 }
 
-// drops are those that the fast engine has told oftener than the reference.
+// drops holds the drops that the fast engine has reported more often than the reference.
 type drops map[dropped]int
 
 func (d drops) add(x saisim.Drop, n int) {
@@ -39,7 +39,7 @@ func asDropped(x saisim.Drop) dropped {
 		x.Len}
 }
 
-// An end is what is kept of where a packet, or a copy of it, ended.
+// An end is the kept form of where a packet, or a copy of it, ended.
 type end struct {
 	dropped
 	what   saisim.What
@@ -47,7 +47,7 @@ type end struct {
 	path   uint64 // hash
 }
 
-// ends are those that the fast engine has kept oftener than the reference.
+// ends holds those that the fast engine has kept more often than the reference.
 type ends struct {
 	more  map[end]int
 	paths map[uint64]string // by hash
@@ -72,7 +72,7 @@ func (e ends) add(k *saisim.Kept, n int) {
 	}
 }
 
-// lacks reports whether all that differs is that the fast engine has forgotten n of the reference's.
+// lacks reports whether the only difference is that the fast engine has evicted n of the reference's ends.
 func (e ends) lacks(n uint64) bool {
 	sum := uint64(0)
 	for _, more := range e.more {
@@ -84,7 +84,7 @@ func (e ends) lacks(n uint64) bool {
 	return sum == n
 }
 
-// keepEnds has the reference say what is to be kept: of drops always, of other ends where all are watched.
+// keepEnds makes the reference report what is kept: drops always, and other ends if all is true.
 func (p *pair) keepEnds(all bool) {
 	p.kept, p.all = ends{map[end]int{}, map[uint64]string{}, maphash.MakeSeed()}, all
 	p.ref.Kept = func(k saisim.Kept) {
@@ -106,7 +106,7 @@ func (p *pair) keepEnds(all bool) {
 	}
 }
 
-// endsKeptDiffer says which end the two have kept otherwise.
+// endsKeptDiffer returns an error for an end that the two have kept differently.
 func (p *pair) endsKeptDiffer() error {
 	if p.kept.more == nil {
 		return nil
@@ -149,7 +149,7 @@ func (p *pair) endsKeptDiffer() error {
 	return nil
 }
 
-// tellDrops has both tell their drops.
+// tellDrops makes both report their drops.
 func (p *pair) tellDrops() {
 	p.told = drops{}
 	p.chip.OnDrop(func(d *saisim.Drop) {
@@ -164,7 +164,7 @@ func (p *pair) tellDrops() {
 	p.ref.Dropped = func(d saisim.Drop) { p.told.add(d, -1) }
 }
 
-// dropsDiffer says which drop the two tell otherwise.
+// dropsDiffer returns an error for a drop that the two report differently.
 func (p *pair) dropsDiffer() error {
 	for d, n := range p.told {
 		others := ""

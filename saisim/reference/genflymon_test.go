@@ -19,8 +19,8 @@ import (
 type sketcher struct {
 	sketching       bool
 	tasks           map[string]sai.OID
-	salt            int                  // of masks
-	taskGenerations map[string][2]uint64 // of tasks, of the fast engine and the reference
+	salt            int                  // salt of masks
+	taskGenerations map[string][2]uint64 // generations of tasks, of the fast engine and the reference
 }
 
 // groups gives a profile random groups of CMUs.
@@ -47,7 +47,7 @@ func (p *pair) furnishSketches() error {
 	return nil
 }
 
-// layout returns a layout that most chips have room for.
+// layout returns a layout that fits most chips.
 func (g *gen) layout(name string, salt int) flymon.Layout {
 	f := &g.prof.FlyMon
 	l := flymon.Layout{Task: name, Filter: g.filter(), Flow: g.flowKey(), Measures: "frequency",
@@ -103,7 +103,7 @@ func (g *gen) layout(name string, salt int) flymon.Layout {
 
 func (g *gen) flowKey() flymon.Key { return g.unitMask(g.IntN(3), g.IntN(3), g.IntN(8)) }
 
-// unitMask returns the mask of a hash unit: mostly the same for all tasks.
+// unitMask returns the mask of a hash unit. It is mostly the same for all tasks.
 func (g *gen) unitMask(group, unit, salt int) flymon.Key {
 	words := []string{"src-ip", "5-tuple", "dst-ip/24", "src-port,dst-port", "src-ip,dst-ip,timestamp", "none",
 		"protocol,src-ip&0x0000ff0f", "timestamp"}
@@ -113,7 +113,7 @@ func (g *gen) unitMask(group, unit, salt int) flymon.Key {
 	}
 	k, err := flymon.ParseKey(words[n%len(words)])
 	if err != nil {
-		panic(err) // words as they are
+		panic(err) // constant words
 	}
 	return k
 }
@@ -127,9 +127,9 @@ func (g *gen) ref() flymon.Ref {
 	return r
 }
 
-// param is a parameter of a unit that is behind others.
+// param returns a parameter of a unit that comes after others.
 func (g *gen) param(before []flymon.Unit, group, i int) flymon.Param {
-	var of []int // units whose results it may have
+	var of []int // units whose results it may use
 	for k := range before {
 		if before[k].Group <= group-flymon.Apart {
 			of = append(of, k)
@@ -164,12 +164,12 @@ func (g *gen) filter() flymon.Filter {
 		"src-ip=2001:db8::2/127", "protocol=6",
 		"src-port=1000-1001", "dst-port=443,ip=6", "src-port=0-65535,dst-port=22-2000", "protocol=0"))
 	if err != nil {
-		panic(err) // words as they are
+		panic(err) // constant words
 	}
 	return f
 }
 
-// sketchOp makes, changes or removes a task, or clears what it has counted, in both.
+// sketchOp makes, changes or removes a task, or clears its counts, in both.
 func (p *pair) sketchOp() error {
 	if !p.sketching {
 		return nil
@@ -182,7 +182,7 @@ func (p *pair) sketchOp() error {
 	switch p.IntN(9) {
 	case 0, 1:
 		l.Filter = p.filter()
-	case 2: // frozen where it is
+	case 2: // frozen in place
 		l.Frozen = l.Units
 		next := p.layout(l.Task, p.salt)
 		l.Units, l.Masks, l.Digest = next.Units, next.Masks, next.Digest
@@ -209,8 +209,7 @@ func (p *pair) sketchOp() error {
 	return p.setTask(l)
 }
 
-// sketchInTraffic changes tasks, or the clock, or compares, while packets are on their
-// way.
+// sketchInTraffic changes tasks, or the clock, or compares, while packets are in transit.
 func (p *pair) sketchInTraffic() error {
 	if p.chance(40) {
 		if err := p.sketchOp(); err != nil {
@@ -228,7 +227,7 @@ func (p *pair) sketchInTraffic() error {
 	return nil
 }
 
-// setTask makes a task, or changes it; the chip may refuse.
+// setTask makes or changes a task. The chip may refuse it.
 func (p *pair) setTask(l flymon.Layout) error {
 	text, err := entryWith("task", l)
 	if err != nil {
@@ -270,7 +269,7 @@ func (p *pair) clear(l flymon.Layout) error {
 		"count": n}, nil)
 }
 
-// window makes a window, reads what it adds, and removes it.
+// window makes a register read, returns its result, and removes it.
 func (p *pair) window(name, attr string, question any, into map[string]any) error {
 	text, err := entryWith(attr, question)
 	if err != nil {
@@ -308,7 +307,7 @@ func (p *pair) window(name, attr string, question any, into map[string]any) erro
 	return p.chip.Remove(ctx, key)
 }
 
-// sketchesDiffer says what of a task differs, at any instant.
+// sketchesDiffer returns an error if a task differs. It may be called at any time.
 func (p *pair) sketchesDiffer() error {
 	if !p.sketching {
 		return nil
@@ -321,7 +320,7 @@ func (p *pair) sketchesDiffer() error {
 			return err
 		}
 		want, keys := p.ref.Sketch(l.Task)
-		fast, ref := status[0].Generation, want.Generation // numbers of their own, but they change together
+		fast, ref := status[0].Generation, want.Generation // each engine has its own numbers, but they change together
 		if was, known := p.taskGenerations[l.Task]; known && (was[0] != fast) != (was[1] != ref) {
 			return fmt.Errorf("generations of task %s: fast from %d to %d, reference from %d to %d", l.Task, was[0], fast,
 				was[1], ref)
@@ -386,7 +385,8 @@ func (p *pair) bucketsDiffer(l flymon.Layout, keys [2][]flymon.Vector) error {
 	return nil
 }
 
-// sketchings is what the reference must have told of, and the test compared.
+// sketchings returns the events that the reference must have reported, and the comparisons that the test must have
+// made.
 func sketchings() (all []string) {
 	for _, what := range []string{"tasks", "tasks compared", "counted", "counted behind the recirculation port", "lost",
 		"a bank with lost packets",

@@ -11,15 +11,15 @@ import (
 	"tamtam/tam/ifa"
 )
 
-// An analyser makes what IFA is configured by, and packets with it, with random numbers of its own, so that other cases
-// stay as they were without it.
+// An analyser makes the configuration of IFA, and packets with it. It has its own random numbers, so that other cases
+// do not change.
 type analyser struct {
-	analysing *rand.Rand // nil: there is no IFA
-	ifas      []sai.OID  // TAM INT objects of it
+	analysing *rand.Rand // nil means that there is no IFA
+	ifas      []sai.OID  // TAM INT objects of IFA
 	tam       sai.OID
 }
 
-// analysedOf has one case of five with IFA.
+// analysedOf returns random numbers for IFA in one case of five, and nil in the others.
 func analysedOf(seed uint64) *rand.Rand {
 	if seed%5 == 2 {
 		return rand.New(rand.NewPCG(seed, 4))
@@ -27,7 +27,7 @@ func analysedOf(seed uint64) *rand.Rand {
 	return nil
 }
 
-// analysed does something with random numbers for IFA, if there is any.
+// analysed runs do with random numbers for IFA, if there is any.
 func (g *gen) analysed(do func()) {
 	if g.analysing == nil {
 		return
@@ -52,7 +52,7 @@ func (g *gen) furnishIFA() {
 		if g.chance(70) {
 			g.setOf(sai.ObjectTypeSwitch, g.sw, sai.SwitchAttrTAMObjectID, sai.OIDs{g.tam})
 		}
-		for _, p := range g.pool[sai.ObjectTypePort] { // some leave no room for a hop
+		for _, p := range g.pool[sai.ObjectTypePort] { // some have no capacity for a hop
 			if g.chance(25) {
 				g.setOf(sai.ObjectTypePort, p, sai.PortAttrMTU, sai.Uint(120+g.IntN(300)))
 			}
@@ -64,10 +64,10 @@ func (g *gen) furnishIFA() {
 	})
 }
 
-// ifaSource is the port of UDP from which objects of IFA report.
+// ifaSource is the UDP source port of reports from IFA objects.
 const ifaSource = 2000
 
-// furnishReports makes what objects of IFA refer to: samplers, collectors and reports.
+// furnishReports makes the objects to which objects of IFA refer: samplers, collectors and reports.
 func (g *gen) furnishReports() {
 	for range 2 {
 		g.create(sai.ObjectTypeSamplepacket, sai.SamplepacketAttrSampleRate, sai.Uint(1+g.IntN(4)),
@@ -83,14 +83,14 @@ func (g *gen) furnishReports() {
 		g.create(sai.ObjectTypeTAMReport, sai.TAMReportAttrType, sai.TAMReportTypeIPFIX, sai.TAMReportAttrMaxReportRate,
 			sai.Uint(g.prof.ClockHz/1000), sai.TAMReportAttrMaxReportBurst, sai.Uint(2))
 	}
-	for _, rif := range g.pool[sai.ObjectTypeRouterInterface] { // some leave no room in a datagram
+	for _, rif := range g.pool[sai.ObjectTypeRouterInterface] { // some have no capacity in a datagram
 		if g.chance(25) {
 			g.setOf(sai.ObjectTypeRouterInterface, rif, sai.RouterInterfaceAttrMTU, sai.Uint(100+g.IntN(300)))
 		}
 	}
 }
 
-// furnishEnds binds a table to the switch, all of whose packets begin or end IFA; what is taken out is mirrored.
+// furnishEnds binds a table to the switch that begins or ends IFA for all packets. Removed IFA data are mirrored.
 func (g *gen) furnishEnds() {
 	table := g.create(sai.ObjectTypeACLTable, sai.ACLTableAttrACLStage, sai.ACLStageIngress)
 	counter := g.create(sai.ObjectTypeACLCounter, sai.ACLCounterAttrTableID, table)
@@ -145,7 +145,7 @@ func (g *gen) ifaEntry() {
 	g.create(sai.ObjectTypeACLEntry, with...)
 }
 
-// ifaOp changes IFA now and then.
+// ifaOp sometimes changes IFA.
 func (g *gen) ifaOp() {
 	g.analysed(func() {
 		switch g.IntN(14) {
@@ -188,7 +188,7 @@ func (g *gen) ifaOp() {
 	})
 }
 
-// withIFA puts IFA into some packets of TCP and UDP, and damages some of that.
+// withIFA puts IFA into some packets of TCP and UDP, and damages some of it.
 func (g *gen) withIFA(b []byte) []byte {
 	g.analysed(func() {
 		l3, at, proto, ok := transportOf(b)
@@ -221,7 +221,7 @@ func (g *gen) withIFA(b []byte) []byte {
 	return b
 }
 
-// transportOf finds a transport header right behind an IP header that is not damaged.
+// transportOf finds a transport header directly after an undamaged IP header.
 func transportOf(b []byte) (l3, at int, proto byte, ok bool) {
 	l3 = 14
 	for len(b) >= l3+4 && (b[l3-2] == 0x81 && b[l3-1] == 0 || b[l3-2] == 0x88 && b[l3-1] == 0xa8) {
@@ -238,13 +238,13 @@ func transportOf(b []byte) (l3, at int, proto byte, ok bool) {
 	return l3, at, proto, ok
 }
 
-// ifaWords are what the counts of IFA are of, in their order.
+// ifaWords returns the names of the IFA counters, in order.
 func ifaWords() []string {
 	return []string{"matched", "unsampled", "already", "absent", "inserted", "stripped", "cut", "unsupported", "hop limit",
 		"max length", "MTU", "reported"}
 }
 
-// analyses are what there is to IFA.
+// analyses returns the events of IFA that must occur.
 func analyses() (all []string) {
 	for who, what := range map[string][]string{
 		"ACL": {"matched", "unsampled", "already", "absent", "inserted", "stripped", "cut", "unsupported", "MTU",
@@ -259,7 +259,7 @@ func analyses() (all []string) {
 	return all
 }
 
-// ifaDiffers says where what IFA has counted differs, and by a window.
+// ifaDiffers returns an error if IFA counters differ, or if a register read does.
 func (p *pair) ifaDiffers() error {
 	got, want := p.chip.State().IFA, p.ref.IFACounts()
 	for id, f := range got {

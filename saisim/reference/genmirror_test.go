@@ -6,7 +6,7 @@ import (
 	"tamtam/sai"
 )
 
-// mirrorOp changes mirror sessions and which ports use them.
+// mirrorOp changes mirror sessions and the ports that use them.
 func (g *gen) mirrorOp() {
 	const t = sai.ObjectTypeMirrorSession
 	switch g.IntN(8) {

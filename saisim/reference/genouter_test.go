@@ -10,13 +10,13 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A wrapper makes headers that flows of alternate marking put around packets or take off, and packets with such
-// headers, with random numbers of its own, so that other cases stay as they were without it.
+// A wrapper makes outer headers that flows of alternate marking add or remove, and packets with such headers. It has
+// its own random numbers, so that other cases do not change.
 type wrapper struct {
-	wrapping *rand.Rand // nil: there are none
+	wrapping *rand.Rand // nil means that there are none
 }
 
-// wrappedOf has one case of five with such headers.
+// wrappedOf returns random numbers for outer headers in one case of five, and nil in the others.
 func wrappedOf(seed uint64) *rand.Rand {
 	if seed%5 == 3 {
 		return rand.New(rand.NewPCG(seed, 6))
@@ -24,7 +24,7 @@ func wrappedOf(seed uint64) *rand.Rand {
 	return nil
 }
 
-// wrapped does something with random numbers for such headers, if there are any.
+// wrapped runs do with random numbers for outer headers, if there are any.
 func (g *gen) wrapped(do func()) {
 	if g.wrapping == nil {
 		return
@@ -35,7 +35,7 @@ func (g *gen) wrapped(do func()) {
 	g.Rand = was
 }
 
-// prepareOuters makes what such headers need.
+// prepareOuters makes the objects that outer headers need.
 func (g *gen) prepareOuters() {
 	g.wrapped(func() {
 		if !g.routes {
@@ -52,7 +52,7 @@ func (g *gen) prepareOuters() {
 	})
 }
 
-// outerFlowOp makes the entries of a flow that puts headers on, or takes them off, if there can be one.
+// outerFlowOp makes the entries of a flow that adds or removes outer headers, if there can be one.
 func (g *gen) outerFlowOp() {
 	t := g.chip.Tables()
 	if len(t.AltMarkOuters) == 0 || len(t.AltMarks) == 0 {
@@ -68,7 +68,7 @@ func (g *gen) outerFlowOp() {
 	g.flowOf(lane.Lane, o.Index)
 }
 
-// furnishOuters has most flows put headers around packets, or take them off.
+// furnishOuters makes most flows add or remove outer headers.
 func (g *gen) furnishOuters() {
 	g.wrapped(func() {
 		if !g.marking {
@@ -92,7 +92,7 @@ func (g *gen) furnishOuters() {
 	})
 }
 
-// ends are the addresses of a header.
+// ends returns the addresses of an outer header.
 func (g *gen) ends() (src, dst [16]byte) {
 	src, dst = g.ip6(), g.ip6()
 	if g.chance(90) {
@@ -101,7 +101,7 @@ func (g *gen) ends() (src, dst [16]byte) {
 	return src, dst
 }
 
-// localOp makes an address one of the switch's own.
+// localOp makes an address local to the switch.
 func (g *gen) localOp(n byte) {
 	a := netip.AddrFrom16([16]byte{0x20, 1, 0xd, 0xb8, 15: n})
 	key := sai.RouteEntry{Switch: g.sw, VR: g.router, Dest: netip.PrefixFrom(a, 128)}
@@ -110,7 +110,7 @@ func (g *gen) localOp(n byte) {
 		sai.RouteEntryAttrNextHopID, g.cpu))
 }
 
-// encapProfileOp makes a profile of an initiator that puts headers around packets, or of a terminator.
+// encapProfileOp makes a profile of an initiator that adds outer headers, or of a terminator.
 func (g *gen) encapProfileOp(lane int) {
 	method := pick(g, altmark.MethodWords()...)
 	marks := []string{"ipv6-altmark-l", "ipv6-altmark-d"}
@@ -130,7 +130,7 @@ func (g *gen) encapProfileOp(lane int) {
 	}
 	text, err := entryWith("profile", v)
 	if err != nil {
-		panic(err) // words and numbers
+		panic(err) // only words and numbers
 	}
 	if g.chance(15) {
 		g.set(sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrEntry, text)
@@ -140,7 +140,7 @@ func (g *gen) encapProfileOp(lane int) {
 		sai.GenericProgrammableAttrEntry, text)
 }
 
-// outerOp gives the flow of an index a header.
+// outerOp gives the flow of an index an outer header.
 func (g *gen) outerOp(index uint32) {
 	src, dst := g.ends()
 	e := &altmark.ChipEncap{Src: netip.AddrFrom16(src).String(), Dst: netip.AddrFrom16(dst).String()}
@@ -153,7 +153,7 @@ func (g *gen) outerOp(index uint32) {
 	}
 	text, err := entryWith("flow", f)
 	if err != nil {
-		panic(err) // words and numbers
+		panic(err) // only words and numbers
 	}
 	if g.chance(20) {
 		g.set(sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrEntry, text)
@@ -163,7 +163,7 @@ func (g *gen) outerOp(index uint32) {
 		sai.GenericProgrammableAttrEntry, text)
 }
 
-// outersOp changes such headers now and then.
+// outersOp sometimes changes outer headers.
 func (g *gen) outersOp() {
 	g.wrapped(func() {
 		if !g.marking {
@@ -186,8 +186,8 @@ func (g *gen) outersOp() {
 	})
 }
 
-// changeOuters is outersOp behind all that was changed before: an index that has lost its entries and gets others in
-// one change is not emptied in the reference, which sees what is there between two packets.
+// changeOuters runs outersOp after all earlier changes. An index that loses its entries and gets others in one change
+// is not emptied in the reference, which sees only the state between two packets.
 func (p *pair) changeOuters() {
 	if p.wrapping != nil {
 		p.configure()
@@ -195,7 +195,7 @@ func (p *pair) changeOuters() {
 	}
 }
 
-// outerFrame has more packets be for the router, and puts headers around some, not all of them well.
+// outerFrame sends more packets to the router, and adds outer headers to some, not all of them correct.
 func (g *gen) outerFrame(b []byte) []byte {
 	g.wrapped(func() {
 		if g.chance(85) {
@@ -237,17 +237,17 @@ func (g *gen) outerFrame(b []byte) []byte {
 		if g.chance(15) {
 			b[l3+g.IntN(len(b)-l3)] ^= byte(1 << g.IntN(8))
 		}
-		if g.chance(10) { // of what comes behind the addresses
+		if g.chance(10) { // a byte after the addresses
 			b[l3+40+g.IntN(min(16, len(b)-l3-40))] = byte(g.IntN(64))
 		}
 	})
 	return b
 }
 
-// outerWords are what is counted of headers, in order.
+// outerWords returns the names of the counters of outer headers, in order.
 func outerWords() []string { return []string{"put around", "taken off", "too long", "damaged"} }
 
-// outers are what there is to such headers.
+// outers returns the events of outer headers that must occur.
 func outers() (all []string) {
 	for _, w := range outerWords() {
 		all = append(all, "outer: "+w)
@@ -255,7 +255,7 @@ func outers() (all []string) {
 	return all
 }
 
-// noteOuters counts what was done with headers.
+// noteOuters counts the events of outer headers.
 func (p *pair) noteOuters(words []uint64) {
 	for i, n := range words {
 		if n > 0 {

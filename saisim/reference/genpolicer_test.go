@@ -8,7 +8,7 @@ import (
 	"tamtam/saisim/config"
 )
 
-// apart does something with random numbers for policers, if there are any.
+// apart runs do with random numbers for policers, if there are any.
 func (g *gen) apart(do func()) {
 	if g.policing == nil {
 		return
@@ -19,8 +19,8 @@ func (g *gen) apart(do func()) {
 	g.Rand = was
 }
 
-// furnishPolicers has the CPU get frames by traps of policed groups, and the others by a policer of the default
-// group in half of the cases.
+// furnishPolicers sends frames to the CPU by traps of policed groups. In half of the cases, the others use a policer of
+// the default group.
 func (g *gen) furnishPolicers() { g.apart(g.doFurnishPolicers) }
 
 func (g *gen) doFurnishPolicers() {
@@ -47,7 +47,7 @@ func (g *gen) doFurnishPolicers() {
 	}
 }
 
-// rate returns a rate that matters at the chip's speed: frames come every few to few thousand cycles.
+// rate returns a rate that matters at the chip's speed, with frames every few to few thousand cycles.
 func (g *gen) rate() sai.Uint {
 	if g.chance(10) {
 		return pick(g, sai.Uint(0), sai.Uint(1), sai.Uint(1<<63+g.Uint64N(1<<63)))
@@ -68,7 +68,7 @@ func (g *gen) newPolicer() {
 	g.set(sai.ObjectTypePolicer, sai.PolicerAttrPir, g.rate())
 }
 
-// policerOp changes policers now and then, and which trap groups have them.
+// policerOp sometimes changes policers, and which trap groups use them.
 func (g *gen) policerOp() { g.apart(g.doPolicerOp) }
 
 func (g *gen) doPolicerOp() {
@@ -97,7 +97,7 @@ func (g *gen) doPolicerOp() {
 	}
 }
 
-// policersDiffer says where what a policer has counted differs.
+// policersDiffer returns an error if policers have counted differently.
 func (p *pair) policersDiffer() error {
 	stats := []sai.StatID{
 		sai.PolicerStatGreenPackets, sai.PolicerStatGreenBytes, sai.PolicerStatYellowPackets, sai.PolicerStatYellowBytes,

@@ -13,16 +13,16 @@ import (
 // A programmer gives both engines random programs and control batches.
 type programmer struct {
 	opt     pipetest.Options
-	program *pipe.Program // after all batches
-	last    saisim.Cycle  // when the last batch takes effect
+	program *pipe.Program // the program after all batches
+	last    saisim.Cycle  // cycle at which the last batch takes effect
 
 	batches    int
 	programmed bool
-	fast       []*pipe.Result // nil: not told yet
+	fast       []*pipe.Result // nil for a batch without a result yet
 	refReads   []*pipe.Result
 }
 
-// control has a random batch take effect at some cycle soon.
+// control schedules a random batch for a cycle soon.
 func (p *pair) control(within uint64) error {
 	at := max(p.last, p.chip.Now()+saisim.Cycle(p.Uint64N(within+1)))
 	return p.batch(at, pipetest.Batch(p.Rand, p.opt, p.program))
@@ -61,7 +61,7 @@ func (p *pair) batch(at saisim.Cycle, b pipe.Batch) error {
 	return err
 }
 
-// readAll has both engines read every register and counter.
+// readAll makes both engines read every register and counter.
 func (p *pair) readAll() error {
 	if p.program == nil {
 		return nil
@@ -69,7 +69,7 @@ func (p *pair) readAll() error {
 	return p.batch(max(p.last, p.chip.Now()), everything(p.program))
 }
 
-// everything reads every register and counter of a program.
+// everything returns a batch that reads every register and counter of a program.
 func everything(program *pipe.Program) (b pipe.Batch) {
 	for _, name := range []string{"ingress", "egress"} {
 		pp := &program.Ingress
@@ -92,7 +92,7 @@ func everything(program *pipe.Program) (b pipe.Batch) {
 	return b
 }
 
-// compareReads says where what batches have read differs.
+// compareReads returns an error if the reads of batches differ.
 func (p *pair) compareReads() error {
 	for i, f := range p.fast {
 		r := p.refReads[i]

@@ -7,8 +7,7 @@ import (
 	"tamtam/sai"
 )
 
-// qosOp changes schedulers, WRED, buffers and maps, and which queues and ports use
-// them.
+// qosOp changes schedulers, WRED, buffers and maps, and which queues and ports use them.
 func (g *gen) qosOp() {
 	switch g.IntN(12) {
 	case 0:
@@ -83,13 +82,13 @@ func (g *gen) mapOp() {
 	g.set(sai.ObjectTypePort, sai.PortAttrQoSDefaultTC, sai.Uint(g.IntN(4)))
 }
 
-// A clockSetting is what both engines' clocks go by.
+// A clockSetting is the clock configuration of both engines.
 type clockSetting struct {
 	drift, rate  int64
 	synchronised bool
 }
 
-// clockOp steps the time of day, or changes how it goes.
+// clockOp steps the time of day, or changes its rate.
 func (p *pair) clockOp() error {
 	p.saw["changes of the clock"]++
 	step, k := time.Duration(0), &p.clock
@@ -112,7 +111,7 @@ func (p *pair) clockOp() error {
 	return err
 }
 
-// queuesDiffer says where the state of a queue differs.
+// queueDiffers reports whether the state of a queue differs.
 func (p *pair) queueDiffers() bool {
 	ids := p.chip.Ports()
 	if len(ids) == 0 {

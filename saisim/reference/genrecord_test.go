@@ -20,29 +20,28 @@ import (
 	"tamtam/tam/record"
 )
 
-// A tableRecorder makes plans of table recording, sessions for them, and faults, and
-// holds where packets went against the graph.
+// A tableRecorder makes plans of table recording, sessions for them, and faults. It checks the paths of packets against
+// the graph.
 type tableRecorder struct {
 	plans  []sai.OID
-	faulty bool // from some cycle on
-	// trailOfMirror: a copy of a mirror session had a trail.
+	faulty bool // true from some cycle on
+	// trailOfMirror is true if a copy of a mirror session had a trail.
 	trailOfMirror bool
-	// graphs are those of the programs that there have been, by version.
+	// graphs holds those of all programs so far, by version.
 	graphs map[uint64]*walks
 	trails map[endedTrail]bool
-	// ended counts where the fast engine says that copies ended, less where the
-	// reference does.
+	// ended counts ends of copies: those that the fast engine reports, less those of the reference.
 	ended   map[ending]int
-	mirrors map[[2]uint64]bool // copies that mirror sessions have: frame and copy
+	mirrors map[[2]uint64]bool // copies for mirror sessions: frame and copy number
 }
 
-// An endedTrail is where a copy went, and how it ended there, as a record would say it.
+// An endedTrail is the path of a copy, and its end in the words of a record.
 type endedTrail struct {
 	saisim.Trail
 	end string
 }
 
-// An ending is a [reference.Ending] that can be compared.
+// An ending is a comparable [reference.Ending].
 type ending struct {
 	id       uint64
 	in, port saisim.PortID
@@ -52,10 +51,10 @@ type ending struct {
 	path     string
 }
 
-// recordLabels are those of sessions; the last two are no plan's.
+// recordLabels are labels of sessions. The last two belong to no plan.
 var recordLabels = []string{"tr:a", "tr:b", "tr:c", "tr:d", "tr:", "tr:none"}
 
-// furnishRecords makes plans and sessions, and has pre-ingress entries select packets.
+// furnishRecords makes plans and sessions, and pre-ingress entries that select packets.
 func (p *pair) furnishRecords() {
 	if !p.recording {
 		return
@@ -102,13 +101,13 @@ func (p *pair) furnishRecords() {
 	}
 }
 
-// preIngressFields are those that the parser has something of to match.
+// preIngressFields returns the match fields that the parser supplies.
 func preIngressFields() []sai.AttrID {
 	return slices.DeleteFunc(slices.Clone(aclFields[:len(aclFields)-2]),
 		func(f sai.AttrID) bool { return f == sai.ACLEntryAttrFieldACLUserMeta })
 }
 
-// furnishPreIngress binds one or more tables behind the parser, in a group or not.
+// furnishPreIngress binds one or more tables after the parser, in a group or not.
 func (p *pair) furnishPreIngress() {
 	var tables []sai.OID
 	for range pick(&p.gen, 1, 1, 2, 3) {
@@ -141,7 +140,7 @@ func (p *pair) furnishPreIngress() {
 	}
 }
 
-// preIngressEntry makes an entry that has all packets recorded, or some.
+// preIngressEntry makes an entry that records all packets, or some.
 func (p *pair) preIngressEntry(table, counter sai.OID) {
 	entry := []any{sai.ACLEntryAttrTableID, table, sai.ACLEntryAttrPriority, sai.Uint(1 + p.IntN(5)),
 		sai.ACLEntryAttrActionMirrorIngress, sai.Do(p.someSessions())}
@@ -157,7 +156,7 @@ func (p *pair) preIngressEntry(table, counter sai.OID) {
 	p.create(sai.ObjectTypeACLEntry, entry...)
 }
 
-// recordLabel is mostly one that plans have.
+// recordLabel returns a label, mostly one that plans have.
 func (g *gen) recordLabel() string {
 	return pick(g, append(recordLabels, recordLabels[:4]...)...)
 }
@@ -171,7 +170,7 @@ func (g *gen) someSessions() (l sai.OIDs) {
 	return l
 }
 
-// recordInTraffic changes what is recorded, or how, while packets are on their way.
+// recordInTraffic changes recording while packets are in transit.
 func (p *pair) recordInTraffic(within uint64) error {
 	switch n := p.IntN(100); {
 	case n < 25:
@@ -209,7 +208,7 @@ func (p *pair) planOp() {
 	}
 	text, err := entryWith("plan", p.plan(of))
 	if err != nil {
-		panic(err) // numbers and words
+		panic(err) // only numbers and words
 	}
 	if of != sai.NullOID {
 		err = p.chip.Set(ctx, sai.Obj(t, of), sai.Attr{ID: sai.GenericProgrammableAttrEntry, Value: text})
@@ -232,18 +231,18 @@ func succeeded(err error) int {
 	return 1
 }
 
-// plan returns a plan for the program to be, to replace another or beside those that
-// there are; most chips take most of them.
+// plan returns a plan for the next program, either to replace another or beside the existing ones. Most chips accept
+// most of them.
 func (p *pair) plan(replaces sai.OID) record.ChipPlan {
 	g := p.graphOf(p.program).graph
 	c := record.ChipPlan{ID: 1 + p.Uint32N(1000), Switch: p.Uint32(),
 		PHV: pick(&p.gen, "8", "8+8", "16", "16+16", "8+16", "32"), Graph: g.Version}
 	phv, err := record.ParseContainers(c.PHV)
 	if err != nil {
-		panic(err) // widths as they are
+		panic(err) // constant widths
 	}
 	labels := slices.Clone(recordLabels[:4])
-	free := func() bool { // nothing else is at the offset
+	free := func() bool { // the offset is not in use
 		return !slices.ContainsFunc(p.chip.Tables().RecordPlans, func(r config.RecordPlan) bool {
 			return sai.OID(r.Object) != replaces && c.Offset < r.Offset+r.PHV.Bits() && r.Offset < c.Offset+phv.Bits()
 		})
@@ -257,14 +256,14 @@ func (p *pair) plan(replaces sai.OID) record.ChipPlan {
 			}
 		}
 	}
-	writer := map[[2]int]string{} // of a container in a stage
+	writer := map[[2]int]string{} // writer of a container in a stage
 	var bits []int
 	for i := range phv.Bits() {
 		bits = append(bits, i)
 	}
 	p.Shuffle(len(bits), func(i, j int) { bits[i], bits[j] = bits[j], bits[i] })
 	order := p.Perm(len(g.Nodes))
-	if c.ID%2 == 0 { // no bit is taken from those that match few packets
+	if c.ID%2 == 0 { // tables that match only rarely get a bit first
 		rare := func(i int) int { return slices.Index([]string{"chip.tail_stamp", "chip.egress_acl"}, g.Nodes[i].ID) }
 		slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(rare(j), rare(i)) })
 	}
@@ -306,7 +305,7 @@ func (p *pair) plan(replaces sai.OID) record.ChipPlan {
 	return c
 }
 
-// tunnel returns where a session by UDP sends.
+// tunnel returns the destination of a session by UDP.
 func (g *gen) tunnel() *record.ChipTunnel {
 	if g.chance(10) {
 		return nil
@@ -320,7 +319,7 @@ func (g *gen) tunnel() *record.ChipTunnel {
 	return t
 }
 
-// container returns the one that has a bit.
+// container returns the container with a bit.
 func container(phv record.Containers, bit int) int {
 	i := 0
 	for ; bit >= int(phv[i]); i++ {
@@ -329,7 +328,7 @@ func container(phv record.Containers, bit int) int {
 	return i
 }
 
-// faultOp breaks the chip as a compiler's bug would, or heals it; the chip may refuse.
+// faultOp injects a fault into the chip that imitates a compiler's bug, or removes it. The chip may refuse.
 func (p *pair) faultOp(within uint64) error {
 	fixed := []string{"chip.acl", "chip.trap", "chip.learning", "chip.ipv4_route", "chip.ipv6_route", "chip.fdb"}
 	tables := map[string][]string{}
@@ -360,7 +359,7 @@ func (p *pair) faultOp(within uint64) error {
 	return err
 }
 
-// recordsDiffer says where sessions have counted differently; the chip is drained.
+// recordsDiffer returns an error if sessions have counted differently. The chip is drained.
 func (p *pair) recordsDiffer() error {
 	for _, plan := range p.chip.Tables().RecordPlans {
 		for _, s := range plan.Sessions {
@@ -380,7 +379,7 @@ func (p *pair) recordsDiffer() error {
 	return nil
 }
 
-// pathsDiffer says which path was counted differently; the chip is drained.
+// pathsDiffer returns an error for a path that was counted differently. The chip is drained.
 func (p *pair) pathsDiffer() error {
 	if len(p.chip.Tables().RecordPlans) == 0 {
 		return nil
@@ -412,7 +411,7 @@ func (p *pair) pathsDiffer() error {
 	return nil
 }
 
-// see takes what the fast engine tells of the end of a copy.
+// see handles the fast engine's report of the end of a copy.
 func (p *pair) see(m saisim.Moment) {
 	copied := [2]uint64{m.Number, uint64(m.Copy)}
 	switch m.What {
@@ -420,7 +419,7 @@ func (p *pair) see(m saisim.Moment) {
 		p.saw["mirrored"]++
 		p.mirrors[copied] = true
 	case saisim.MomentSent, saisim.MomentPunted, saisim.MomentDropped:
-		if m.Trail.Graph == 0 { // it has not entered, or a mirror session has it
+		if m.Trail.Graph == 0 { // it has not entered, or it is for a mirror session
 			return
 		}
 		if p.mirrors[copied] {
@@ -435,7 +434,7 @@ func (p *pair) see(m saisim.Moment) {
 	}
 }
 
-// endOf is how a copy ended.
+// endOf returns how a copy ended.
 func endOf(m saisim.Moment) string {
 	switch m.What {
 	case saisim.MomentSent:
@@ -446,14 +445,14 @@ func endOf(m saisim.Moment) string {
 	return m.Why.String()
 }
 
-// seeReference takes what the reference tells of it.
+// seeReference handles the reference's report of it.
 func (p *pair) seeReference(e reference.Ending) {
 	if p.recording && !p.blind {
 		p.ended[ending{e.ID, e.In, e.Port, e.Sent, e.Why, e.Trap, steps(e.Path)}]--
 	}
 }
 
-// steps prints a path.
+// steps formats a path.
 func steps(path []record.Step) string {
 	var b strings.Builder
 	for _, s := range path {
@@ -465,7 +464,7 @@ func steps(path []record.Step) string {
 	return b.String()
 }
 
-// endsDiffer says where a copy ended elsewhere, or by another way.
+// endsDiffer returns an error for a copy that ended elsewhere, or by another path.
 func (p *pair) endsDiffer() error {
 	for e, n := range p.ended {
 		if n != 0 {
@@ -482,15 +481,15 @@ func (p *pair) endsDiffer() error {
 	return nil
 }
 
-// walks are the ways through a graph.
+// walks holds the possible paths through a graph.
 type walks struct {
 	graph  *record.Graph
-	tables []string // that trails have, in their order
+	tables []string // tables that trails have, in order
 	first  map[string]bool
 	next   map[record.Step]map[string]bool
 }
 
-// graphOf returns the graph of a program, which trails may be in from now on.
+// graphOf returns the graph of a program. Trails may be in it from now on.
 func (p *pair) graphOf(program *pipe.Program) *walks {
 	g := describe.Program(&p.prof, program)
 	if p.graphs[g.Version] == nil {
@@ -499,7 +498,7 @@ func (p *pair) graphOf(program *pipe.Program) *walks {
 	return p.graphs[g.Version]
 }
 
-// newWalks finds which tables may follow which. Conditions let anything through.
+// newWalks finds which tables may follow which. Conditions let any packet through.
 func newWalks(g *record.Graph) *walks {
 	w := &walks{graph: g, next: map[record.Step]map[string]bool{}}
 	condition, edges := map[string]bool{}, map[string][]record.Edge{}
@@ -514,7 +513,7 @@ func newWalks(g *record.Graph) *walks {
 		condition[n.ID] = n.Kind == record.Condition
 	}
 	var reach func(to string, set map[string]bool)
-	var follow func(e record.Edge, set map[string]bool) // an edge to the end by how it ends packets too
+	var follow func(e record.Edge, set map[string]bool) // an edge to the end, also by how it ends packets
 	reach = func(to string, set map[string]bool) {
 		if set[to] {
 			return
@@ -557,7 +556,7 @@ func newWalks(g *record.Graph) *walks {
 	return w
 }
 
-// path is the tables of a trail.
+// path returns the tables of a trail.
 func (w *walks) path(t saisim.Trail) (path []record.Step) {
 	for i, table := range w.tables {
 		if t.Ran[i/64]>>(i%64)&1 != 0 {
@@ -567,7 +566,7 @@ func (w *walks) path(t saisim.Trail) (path []record.Step) {
 	return path
 }
 
-// has says what is wrong with a path that ended in a way, nil: it is one of the graph.
+// has returns an error if a path with an end is not in the graph.
 func (w *walks) has(path []record.Step, end string) error {
 	set, keyless := w.first, map[string]bool{}
 	for _, n := range w.graph.Nodes {
@@ -584,9 +583,9 @@ func (w *walks) has(path []record.Step, end string) error {
 	}
 	ends := []string{end}
 	switch end {
-	case drop.PortRemoved.String(): // anywhere; only what is in a queue has a record
+	case drop.PortRemoved.String(): // anywhere; only packets in a queue have a record
 		return nil
-	case drop.EgressDown.String(): // also behind the egress pipe, when its record says that it was sent
+	case drop.EgressDown.String(): // also after the egress pipe, when the record reports that it was sent
 		ends = append(ends, record.EndSent)
 	}
 	if !slices.ContainsFunc(ends, func(end string) bool { return set[record.Exit+" "+end] }) {
@@ -602,7 +601,7 @@ func (p *pair) stepsOf(t saisim.Trail) string {
 	return fmt.Sprintf("of graph %d, which never was", t.Graph)
 }
 
-// offTheGraph says what trail was no path of its graph.
+// offTheGraph returns an error for a trail that is not a path of its graph.
 func (p *pair) offTheGraph() error {
 	if p.trailOfMirror {
 		return errors.New("a mirror copy has a trail")
@@ -623,7 +622,7 @@ func (p *pair) offTheGraph() error {
 	return nil
 }
 
-// trailOf names a step; programs' tables go by their pipe.
+// trailOf returns the name of a step. Tables of programs are named by their pipe.
 func trailOf(s record.Step) string {
 	name := s.Table
 	if pipe, _, _ := strings.Cut(name, "."); pipe != "chip" {
@@ -635,7 +634,7 @@ func trailOf(s record.Step) string {
 	return name
 }
 
-// recordings is what must have happened.
+// recordings returns the events that must have occurred.
 func recordings() (all []string) {
 	what := []string{"paths counted", "plans", "plans changed", "plans removed", "matched", "made", "not sampled",
 		"a session without plan", "a plan of another program",

@@ -9,7 +9,7 @@ import (
 	"tamtam/tam/dropreport"
 )
 
-// monitoredOf has one case of three with drops reported, by random numbers of their own.
+// monitoredOf returns random numbers for drop reports in one case of three, and nil in the others.
 func monitoredOf(seed uint64) *rand.Rand {
 	if seed%3 == 0 {
 		return rand.New(rand.NewPCG(seed, 4))
@@ -17,7 +17,7 @@ func monitoredOf(seed uint64) *rand.Rand {
 	return nil
 }
 
-// monitored does something with random numbers for drop monitors, if there are any.
+// monitored runs do with random numbers for drop monitors, if there are any.
 func (g *gen) monitored(do func()) {
 	if g.monitoring == nil {
 		return
@@ -54,7 +54,7 @@ func (g *gen) bindMonitors(t sai.ObjectType, oid sai.OID, id sai.AttrID) {
 	g.setOf(t, oid, id, tams)
 }
 
-// newMonitorObject makes one of the objects; those that it needs may be there.
+// newMonitorObject makes one of the objects. The objects that it needs may exist or not.
 func (g *gen) newMonitorObject() {
 	switch g.IntN(9) {
 	case 0:
@@ -106,7 +106,7 @@ func (g *gen) newMonitorObject() {
 	}
 }
 
-// aging is a threshold in microseconds.
+// aging returns a threshold in microseconds.
 func (g *gen) aging() sai.Uint {
 	n := 1 + g.IntN(40)
 	if g.lasting {
@@ -153,7 +153,7 @@ func (g *gen) newCollector() {
 	g.create(sai.ObjectTypeTAMCollector, with...)
 }
 
-// monitorTable has entries behind the parser select by what they see.
+// monitorTable makes a table after the parser whose entries select drops to report.
 func (g *gen) monitorTable() {
 	table := g.create(sai.ObjectTypeACLTable, sai.ACLTableAttrACLStage, sai.ACLStagePreIngress,
 		sai.ACLTableAttrFieldIPProtocol, sai.Bool(true), sai.ACLTableAttrFieldInPorts, sai.Bool(true))
@@ -169,7 +169,7 @@ func (g *gen) monitorTable() {
 	g.setOf(sai.ObjectTypeSwitch, g.sw, sai.SwitchAttrPreIngressACL, table)
 }
 
-// monitorOp changes what has drops reported now and then.
+// monitorOp sometimes changes the objects that report drops.
 func (g *gen) monitorOp() {
 	g.monitored(func() {
 		switch g.IntN(12) {
@@ -198,7 +198,7 @@ func (g *gen) monitorOp() {
 	})
 }
 
-// reportsDiffer says where the counters of a stream of reports differ.
+// reportsDiffer returns an error if the counters of a stream of reports differ.
 func (p *pair) reportsDiffer() error {
 	names := [...]string{"drops", "punted", "sampled out", "rate-limited", "reports", "flows begun", "flows ended",
 		"flows evicted",

@@ -7,8 +7,8 @@ import (
 	"tamtam/sai"
 )
 
-// furnishRouter makes router interfaces with neighbours, next hops and routes, so
-// that most of what is sent to the router goes somewhere.
+// furnishRouter makes router interfaces with neighbours, next hops and routes, so that most packets to the router reach
+// a destination.
 func (g *gen) furnishRouter() {
 	for range 1 + g.IntN(3) {
 		g.create(sai.ObjectTypeRouterInterface, sai.RouterInterfaceAttrType, sai.RouterInterfaceTypeVLAN,
@@ -29,7 +29,7 @@ func (g *gen) rifOn(port sai.OID) {
 		sai.RouterInterfaceAttrVirtualRouterID, g.router, sai.RouterInterfaceAttrPortID, port)
 }
 
-// prefix is one of a few that the traffic is in.
+// prefix returns one of a small set that contains the traffic's addresses.
 func (g *gen) prefix() netip.Prefix {
 	if g.chance(50) {
 		a, bits := netip.AddrFrom4(g.ip4()), pick(g, 0, 8, 24, 29, 30, 31, 32, 32)

@@ -6,7 +6,8 @@ import (
 	"tamtam/sai"
 )
 
-// sampledOf has one case of four sampled, half of those with policers.
+// sampledOf returns random numbers for samplers in about one case of four, half of them with policers. It returns nil
+// in the others.
 func sampledOf(seed uint64) *rand.Rand {
 	if seed%4 == 1 || seed%8 == 2 {
 		return rand.New(rand.NewPCG(seed, 4))
@@ -14,7 +15,7 @@ func sampledOf(seed uint64) *rand.Rand {
 	return nil
 }
 
-// sampled does something with random numbers for samplers, if there are any.
+// sampled runs do with random numbers for samplers, if there are any.
 func (g *gen) sampled(do func()) {
 	if g.samplers == nil {
 		return
@@ -25,7 +26,7 @@ func (g *gen) sampled(do func()) {
 	g.Rand = was
 }
 
-// furnishSamplers has some ports sampled, and samples go to the CPU by a trap of their own in half of the cases.
+// furnishSamplers makes some ports sampled. In half of the cases, samples go to the CPU by their own trap.
 func (g *gen) furnishSamplers() {
 	g.sampled(func() {
 		for range 3 {
@@ -60,7 +61,7 @@ func (g *gen) bindSampler() {
 		pick(g, g.any(sai.ObjectTypeSamplepacket), g.any(sai.ObjectTypeSamplepacket), sai.NullOID))
 }
 
-// sampling is the action of an entry that samples; of the one that its table has not, it is refused.
+// sampling returns the action of an entry that samples. The chip refuses the one that the entry's table does not have.
 func (g *gen) sampling() (sai.AttrID, sai.Value) {
 	v := sai.Do(g.any(sai.ObjectTypeSamplepacket))
 	if g.chance(15) {
@@ -95,7 +96,7 @@ func (g *gen) samplingTable() {
 	}
 }
 
-// samplingEntry makes an entry that samples, and most often counts.
+// samplingEntry makes an entry that samples, and mostly also counts.
 func (g *gen) samplingEntry(table sai.OID) {
 	id, v := g.sampling()
 	with := []any{sai.ACLEntryAttrTableID, table, sai.ACLEntryAttrPriority, sai.Uint(1 + g.IntN(5)), id, v}
@@ -118,7 +119,7 @@ func (g *gen) sampleTrap() {
 		g.any(sai.ObjectTypeHostifTrapGroup))
 }
 
-// samplerOp changes samplers now and then, and which ports have them.
+// samplerOp sometimes changes samplers, and which ports use them.
 func (g *gen) samplerOp() {
 	g.sampled(func() {
 		switch g.IntN(16) {
@@ -143,7 +144,7 @@ func (g *gen) samplerOp() {
 	})
 }
 
-// seeSample notes what a sample is of.
+// seeSample records the kind of a sample.
 func (p *pair) seeSample(s sent) {
 	if s.Sample.Rate == 0 {
 		return

@@ -22,7 +22,7 @@ func (h *headers) heading() heading {
 	return f
 }
 
-// with returns headers with other fields, those that the frame has.
+// with returns headers with other fields, as far as the frame has them.
 func (h headers) with(f heading) headers {
 	h.dmac, h.smac = f.dmac, f.smac
 	if h.ip != nil {
@@ -39,7 +39,7 @@ func (h headers) with(f heading) headers {
 	return h
 }
 
-// edit does what routing, ACLs and the queue want done to a copy.
+// edit applies the edits of routing, ACLs and the queue to a copy.
 func (f heading) edit(o *outgoing) heading {
 	if o.raw {
 		return f
@@ -60,8 +60,8 @@ func (f heading) edit(o *outgoing) heading {
 	return f
 }
 
-// apply writes the fields to a frame with an IP header, if it has one. The
-// checksum of an IPv4 header is computed anew; one that was wrong stays as wrong.
+// apply writes the fields to a frame, including its IP header if it has one. The checksum of an IPv4 header is
+// recomputed. A wrong one stays equally wrong.
 func (f heading) apply(frame []byte, ip *ipHeader) {
 	putMAC(frame[0:], f.dmac)
 	putMAC(frame[6:], f.smac)
@@ -104,9 +104,8 @@ func putMAC(b []byte, m uint64) {
 	}
 }
 
-// fill gives a program's PHV what the chip knows of a packet in both pipes; now
-// is when it entered the pipe, and the clock then said in for its arrival and at
-// for now.
+// fill writes a packet's fields that are known in both pipes to a program's PHV. now is the cycle at which the packet
+// entered the pipe. in and at are the clock's readings at that time for its arrival and for now.
 func (v *program) fill(p phv, pk *packet, conf *settings, now saisim.Cycle, in, at tailstamp.Timestamp) {
 	h := &pk.h
 	flag := map[bool]uint64{true: 1}
@@ -187,7 +186,7 @@ func (v *program) heading(p phv) heading {
 	}
 }
 
-// setHeading gives a program the fields as a fixed function has left them.
+// setHeading sets a program's fields to those that a fixed function has left.
 func (v *program) setHeading(p phv, f heading) {
 	v.set(p, "eth.dst", f.dmac)
 	v.set(p, "eth.src", f.smac)

@@ -11,10 +11,10 @@ import (
 	"tamtam/tam/ifa"
 )
 
-// IFACounts are what became of packets that IFA met, by [ifa.Count].
+// IFACounts holds the results of IFA for packets, by [ifa.Count].
 type IFACounts = [ifa.NumCounts]uint64
 
-// IFACounts returns what ACL counters have counted of IFA, by object id; those of transit have none.
+// IFACounts returns the IFA counts of ACL counters, by object id. Those of transit have the id None.
 func (c *Chip) IFACounts() map[config.ID]IFACounts {
 	all := map[config.ID]IFACounts{}
 	for id := range c.conf.aclCounters {
@@ -26,10 +26,10 @@ func (c *Chip) IFACounts() map[config.ID]IFACounts {
 	return all
 }
 
-// A flowAnalysis is what a chip keeps for IFA.
+// A flowAnalysis is a chip's state of IFA.
 type flowAnalysis struct {
 	ifaByCounter, ifaByTransit map[config.ID]*IFACounts
-	ifaMatched                 map[config.ID]uint64 // packets that initiators have matched, by TAM INT object
+	ifaMatched                 map[config.ID]uint64 // number of packets that initiators have matched, by TAM INT object
 }
 
 func newFlowAnalysis() flowAnalysis {
@@ -49,7 +49,7 @@ func (f *flowAnalysis) ifaCounts(counter config.ID) *IFACounts {
 
 func (f *flowAnalysis) transitCounts(id config.ID) *IFACounts { return countsOf(f.ifaByTransit, id) }
 
-// transit is the object of the switch's transit; its ID is null if it is none.
+// transit returns the object of the switch's transit. Its ID is None if there is none.
 func (conf *settings) transit() config.TAMInt {
 	for _, id := range conf.Switch.TAMs {
 		for _, tam := range conf.TAMs {
@@ -61,10 +61,10 @@ func (conf *settings) transit() config.TAMInt {
 	return config.TAMInt{}
 }
 
-// An analysis is IFA in a packet: where its parts begin in the frame.
+// An analysis holds the offsets of IFA's parts in the frame of a packet.
 type analysis struct{ base, transport, metadata, payload int }
 
-// parseIFA looks through an IFA header right behind that of IP.
+// parseIFA skips an IFA header right behind that of IP.
 func (h *headers) parseIFA(data []byte) {
 	if h.ip == nil || h.ip.protocol != 253 || h.ip.fragment || h.ip.endless ||
 		h.ip.version == 6 && data[h.ip.at+6] != 253 {
@@ -91,7 +91,7 @@ func (h *headers) parseIFA(data []byte) {
 	h.parseL4(data[a.transport:end], a.transport)
 }
 
-// transportSize is the size of a whole header of UDP or TCP at the beginning of b, 0 if there is none.
+// transportSize returns the size of a complete header of UDP or TCP at the beginning of b, 0 if there is none.
 func transportSize(protocol byte, b []byte) int {
 	size := 0
 	switch {
@@ -109,15 +109,15 @@ func transportSize(protocol byte, b []byte) int {
 	return size
 }
 
-// A telling is what a hit has begun or ended for a packet.
+// A telling is the IFA action that a hit has begun or ended for a packet.
 type telling struct {
 	object  config.TAMInt
 	ends    bool
-	reports []int      // mirror sessions for what is stripped
-	counts  *IFACounts // nil: not counted
+	reports []int      // mirror sessions for stripped copies
+	counts  *IFACounts // nil if results are not counted
 }
 
-// meetIFA is what the hits want of IFA.
+// meetIFA applies the IFA actions of hits to a packet.
 func (c *Chip) meetIFA(pk *packet, hits []hit) {
 	begin, first := action(hits, config.ActIFA)
 	end, other := action(hits, config.ActIFAEnd)
@@ -160,24 +160,24 @@ func (t *telling) count(what ifa.Count) {
 	}
 }
 
-// withoutEnds are those hits whose entries do not terminate IFA.
+// withoutEnds returns the hits whose entries do not terminate IFA.
 func withoutEnds(hits []hit) []hit {
 	return slices.DeleteFunc(slices.Clone(hits), func(h hit) bool { return h.entry.Of(config.ActIFAEnd) != nil })
 }
 
-// A job is what is done to a copy.
+// A job is IFA's work on a copy.
 type job struct {
 	telling
 	became ifa.Count
 	longer int
-	// Of the hop: the port, and what it says that the wire does not, and when the copy leaves.
+	// Values of the hop: the port, metadata that is not on the wire, and when the copy leaves.
 	port   config.Port
 	queue  uint8
 	depth  int
 	leaves saisim.Cycle
 }
 
-// decideIFA says what is done to a copy at a port; nil: nothing.
+// decideIFA returns IFA's work on a copy at a port, nil if there is none.
 func (c *Chip) decideIFA(p *port, o *outgoing) *job {
 	transit := c.conf.transit()
 	j := &job{port: p.Port, queue: o.queue, depth: o.depth}
@@ -224,7 +224,7 @@ func (j *job) become(what ifa.Count, longer int) {
 	}
 }
 
-// canBegin says whether IFA can begin in a packet.
+// canBegin returns Inserted if IFA can begin in a packet, otherwise the reason.
 func (pk *packet) canBegin() ifa.Count {
 	ip := pk.h.ip
 	if !pk.h.ethernet2 || ip == nil || ip.fragment {
@@ -237,7 +237,7 @@ func (pk *packet) canBegin() ifa.Count {
 	return ifa.Inserted
 }
 
-// canAdd says whether a packet can have one more hop.
+// canAdd returns Inserted if a hop can be added to a packet, otherwise the reason.
 func (pk *packet) canAdd() ifa.Count {
 	a := pk.h.ifa
 	switch {
@@ -251,7 +251,7 @@ func (pk *packet) canAdd() ifa.Count {
 	return ifa.Inserted
 }
 
-// report has a copy that is stripped copied with its stack; t has left its queue.
+// report makes copies of a stripped copy with its stack. t has left its queue.
 func (c *Chip) report(t *transmission) {
 	j := t.job
 	if j == nil || j.became != ifa.Stripped {
@@ -271,7 +271,7 @@ func (c *Chip) report(t *transmission) {
 	})
 }
 
-// reportStripped has the object of IFA report a copy that has its stack.
+// reportStripped reports a copy that has its stack, by the object of IFA.
 func (c *Chip) reportStripped(o outgoing) {
 	e := c.conf.tamInts[o.job.object.ID].IFA.Reports
 	if len(e.Collectors) == 0 {
@@ -298,7 +298,7 @@ func (c *Chip) reportStripped(o outgoing) {
 	}
 }
 
-// reportingIFA are the events by which objects of IFA report.
+// reportingIFA returns the events by which objects of IFA report.
 func (conf *settings) reportingIFA() (list []config.TAMEvent) {
 	for _, r := range conf.TAMInts {
 		if e := r.IFA.Reports; len(e.Collectors) > 0 {
@@ -308,8 +308,8 @@ func (conf *settings) reportingIFA() (list []config.TAMEvent) {
 	return list
 }
 
-// bytes are those of a job's frame, of which frame is as it leaves otherwise; shift is by how many bytes its
-// headers behind the tags have moved.
+// analysed returns the frame of a job. frame is the frame as it otherwise leaves, and shift the number of bytes by
+// which its headers behind the tags have moved.
 func (c *Chip) analysed(o *outgoing, frame []byte, shift int) []byte {
 	j := o.job
 	if j == nil || j.longer == 0 {
@@ -345,7 +345,7 @@ func (c *Chip) analysed(o *outgoing, frame []byte, shift int) []byte {
 	return out
 }
 
-// resize gives an IP header another length and protocol; a checksum that was wrong stays as wrong.
+// resize changes length and protocol of an IP header. A wrong checksum stays equally wrong.
 func resize(header []byte, version, size int, protocol byte) {
 	if version == 6 {
 		binary.BigEndian.PutUint16(header[4:], uint16(size-40))
@@ -369,7 +369,7 @@ func resize(header []byte, version, size int, protocol byte) {
 	}
 }
 
-// hop is what the chip says of a copy, whose IP header, as it leaves, is given.
+// hop returns the chip's hop for a copy. header is its IP header as it leaves.
 func (c *Chip) hop(o *outgoing, header []byte) []byte {
 	j := o.job
 	ttl, ecn := header[8], header[1]&3

@@ -6,24 +6,24 @@ import (
 	"tamtam/saisim/drop"
 )
 
-// A verdict is what the ingress pipe decides to do with a packet.
+// A verdict is the ingress pipe's decision on a packet.
 type verdict struct {
-	why        drop.Reason // if it goes nowhere
+	why        drop.Reason // reason if it has no destination
 	admitted   bool
-	trap       config.Trap // the first that wants a copy
-	taker      config.Trap // the first that has it go no further
-	router     config.ID   // router interface that it came in at; null: bridged only
-	routed     *routed     // how it is rewritten; nil: it is not
-	dscp       *uint8      // that it gets; nil: its own
-	marks      []written   // of alternate marking
-	lowered    *lowered    // the MSS of a segment with SYN; nil: it stays
-	effects    effects     // of traps and ACLs
+	trap       config.Trap // the first trap that requests a copy
+	taker      config.Trap // the first trap that stops it
+	router     config.ID   // router interface where it arrived; None if it is only bridged
+	routed     *routed     // how it is rewritten; nil if it is not routed
+	dscp       *uint8      // its new DSCP; nil means unchanged
+	marks      []written   // marks of alternate marking
+	lowered    *lowered    // new MSS of a segment with SYN; nil means unchanged
+	effects    effects     // of traps and ACLs together
 	aclDrop    bool
 	noLearning bool
-	redirect   config.ID // null: none
+	redirect   config.ID // None if there is no redirect
 	kind       destination
 	to         config.ID // bridge port, port, LAG or VLAN
-	cpu        bool      // a copy goes to the CPU
+	cpu        bool      // true if a copy goes to the CPU
 }
 
 type destination int
@@ -36,13 +36,12 @@ const (
 	toLAG
 )
 
-// admit is stage 0: the VLAN or router interface that the frame is in, whether its
-// port may send there, and traps. A trapped frame goes on even where its port may
-// not send.
+// admit is stage 0: the frame's VLAN or router interface, whether its port may send there, and traps. A trapped frame
+// goes on even if its port may not send.
 func (c *Chip) admit(s *slot) {
 	pk := s.pk
 	pk.h = parse(pk.data, pk.length)
-	pk.tc = trafficClass(pk.conf.portByID[pk.in].QoS, pk.h) // as it was at its entry
+	pk.tc = trafficClass(pk.conf.portByID[pk.in].QoS, pk.h) // in the state at its entry
 	pk.mirrors = pk.conf.noRecording(pk.conf.sessionsOf(pk.conf.portByID[pk.in].IngressMirrors))
 	pk.lag = pk.conf.lagOf[pk.in]
 	pk.on = pk.inPort
@@ -75,8 +74,8 @@ func (c *Chip) admit(s *slot) {
 	c.board(pk)
 }
 
-// classify finds the packet's VLAN or router interface, and whether its port may
-// send there.
+// classify finds the packet's VLAN or router interface, and whether its port may send there. It returns false with the
+// reason if not.
 func (conf *settings) classify(pk *packet) (drop.Reason, bool) {
 	p := conf.portByID[pk.in]
 	pvid, prio, noTagged, noUntagged := p.PVID, p.Priority, p.DropTagged, p.DropUntagged
@@ -123,8 +122,8 @@ func (conf *settings) receivesNot(id saisim.PortID, lag config.ID) bool {
 	return false
 }
 
-// preIngressACL looks in the pre-ingress tables, with the packet in the VLAN that its tag names, or its port. Only what
-// they mirror to matters.
+// preIngressACL looks in the pre-ingress tables. The packet is in the VLAN of its tag or of its port. Only the entries'
+// mirror sessions and TAM actions have an effect.
 func (c *Chip) preIngressACL(pk *packet) {
 	conf, seen := pk.conf, *pk
 	port := conf.portByID[pk.in]
@@ -147,8 +146,7 @@ func (c *Chip) preIngressACL(pk *packet) {
 	}
 }
 
-// ingressACL looks in the ingress tables of the port, the switch, the LAG and the
-// VLAN.
+// ingressACL looks in the ingress tables of the port, the switch, the LAG and the VLAN.
 func (c *Chip) ingressACL(s *slot) {
 	pk := s.pk
 	conf := pk.conf
@@ -197,7 +195,7 @@ func (c *Chip) ingressACL(s *slot) {
 	}
 }
 
-// forward is the last stage: learning, and where the packet goes.
+// forward is the last stage: learning, and the destination.
 func (c *Chip) forward(s *slot) {
 	pk := s.pk
 	conf := pk.conf
@@ -239,8 +237,8 @@ func (c *Chip) forward(s *slot) {
 	}
 }
 
-// redirectable reports whether an ACL entry may send the packet where it says: to a
-// next hop go only packets that can be routed, whatever MAC address they are to.
+// redirectable reports whether an ACL entry may redirect the packet. Only packets that can be routed go to a next hop,
+// whatever their destination MAC address.
 func (conf *settings) redirectable(pk *packet) bool {
 	return !conf.isHop(pk.redirect) || pk.h.dmac>>40&1 == 0 && routable(pk) && !ofOneLink(pk)
 }
@@ -251,7 +249,7 @@ func (conf *settings) isHop(oid config.ID) bool {
 	return hop || group
 }
 
-// redirected sends the packet where an ACL entry says.
+// redirected sends the packet to the target of an ACL entry.
 func (c *Chip) redirected(pk *packet) drop.Reason {
 	if !pk.conf.isHop(pk.redirect) {
 		pk.kind, pk.to = pk.conf.destination(pk.redirect), pk.redirect
@@ -264,7 +262,7 @@ func (c *Chip) redirected(pk *packet) drop.Reason {
 	return c.follow(pk, config.Route{NextHop: pk.redirect})
 }
 
-// destination returns what an object is as a destination.
+// destination returns the kind of destination of an object.
 func (conf *settings) destination(to config.ID) destination {
 	if _, ok := conf.ports[to]; ok {
 		return toPort
@@ -275,8 +273,7 @@ func (conf *settings) destination(to config.ID) destination {
 	return toBridgePort
 }
 
-// bridge decides by the destination address. It returns the reason why there is
-// no destination, if there is none.
+// bridge decides by the destination address. It returns the reason if there is no destination.
 func (c *Chip) bridge(pk *packet) drop.Reason {
 	vlan, sw := pk.conf.vlanByID[pk.vid], pk.conf.Switch
 	switch {
@@ -288,7 +285,7 @@ func (c *Chip) bridge(pk *packet) drop.Reason {
 	return c.unicast(pk, vlan, pk.h.dmac)
 }
 
-// flood sends to all of a VLAN, unless the VLAN or the switch does not.
+// flood sends to all members of a VLAN, unless the VLAN or the switch does not flood.
 func flood(pk *packet, vlan config.VLAN, not bool) drop.Reason {
 	if not {
 		return drop.Miss

@@ -9,15 +9,15 @@ import (
 	"tamtam/saisim/pipe"
 )
 
-// What a chip keeps of the looks of a packet that ends: of those into ACL tables the first five in each pipe, of those
-// into tables of a program the ones into the first fifteen of each pipe, of all the first twenty.
+// Limits of a packet's lookups that a chip keeps at its end: the first five in ACL tables in each pipe, those in the
+// first fifteen program tables of each pipe, and the first twenty in total.
 const (
 	keptLooks  = 5
 	keptTables = 15
 	keptAll    = 20
 )
 
-// keeps reports whether looks into a table of the program are kept.
+// keeps reports whether lookups in a table of the program are kept.
 func (x *passage) keeps(name string) bool {
 	in, table, _ := strings.Cut(name, ".")
 	p := &x.Ingress
@@ -39,14 +39,14 @@ func ofProgram(f saisim.Finding) bool {
 	return strings.HasPrefix(f.Table, "ingress.") || strings.HasPrefix(f.Table, "egress.")
 }
 
-// aside takes away what was heard behind the first n findings, which is a copy's own, and returns it.
+// aside removes the findings after the first n, which are a copy's own, and returns them.
 func (pk *packet) aside(n int) []saisim.Finding {
 	own := slices.Clone((*pk.heard)[n:])
 	*pk.heard = (*pk.heard)[:n]
 	return own
 }
 
-// path is what is kept of the findings of a packet, and those of a copy of it.
+// path returns the kept findings of a packet and of a copy of it, and the parts that are not kept.
 func (pk *packet) path(own []saisim.Finding) (path []saisim.Finding, unkept saisim.Unkept) {
 	looks := map[bool]int{}
 	for _, f := range slices.Concat(*pk.heard, own) {
@@ -65,14 +65,14 @@ func (pk *packet) path(own []saisim.Finding) (path []saisim.Finding, unkept sais
 	return path, unkept
 }
 
-// keep has a drop kept.
+// keep reports the kept form of a drop.
 func (c *Chip) keep(d dropping) {
 	if c.Kept != nil {
 		c.Kept(d.kept(saisim.MomentDropped))
 	}
 }
 
-// keepEnd has another end of a packet kept.
+// keepEnd reports the kept form of another end of a packet.
 func (c *Chip) keepEnd(d dropping, what saisim.What) {
 	if c.KeptEnd != nil {
 		c.KeptEnd(d.kept(what))
@@ -81,7 +81,7 @@ func (c *Chip) keepEnd(d dropping, what saisim.What) {
 
 func (d dropping) kept(what saisim.What) saisim.Kept {
 	dropped := d.behind && what == saisim.MomentDropped
-	if dropped { // what a copy has met in the egress pipe is forgotten there
+	if dropped { // a copy's findings in the egress pipe are not kept there
 		d.own = slices.DeleteFunc(slices.Clone(d.own), func(f saisim.Finding) bool {
 			return f.Table == "chip.egress_acl" || strings.HasPrefix(f.Table, "egress.")
 		})

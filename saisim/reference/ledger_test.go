@@ -7,7 +7,7 @@ import (
 	"tamtam/saisim/drop"
 )
 
-// A ledger is kept beside the chip's books, and must agree with them.
+// A ledger keeps accounts beside the chip's, and must agree with them.
 type ledger struct{ saisim.Books }
 
 // Injected implements [saisim.Ledger].
@@ -19,7 +19,7 @@ func (l *ledger) Copied(_ uint64, n int) { l.Copies += uint64(n) }
 // Dropped implements [saisim.Ledger].
 func (l *ledger) Dropped(_ uint64, why drop.Reason) { l.Books.Dropped[why]++ }
 
-// check compares what a ledger is told of.
+// check compares a ledger with the chip's accounts.
 func (l *ledger) check(b saisim.Books) error {
 	if l.Books.Injected != b.Injected || l.Copies != b.Copies || l.Books.Dropped != b.Dropped {
 		return fmt.Errorf("the ledger has\n%+v\nand the books\n%+v", l.Books, b)

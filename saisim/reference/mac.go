@@ -6,8 +6,8 @@ import (
 	"tamtam/saisim"
 )
 
-// Bytes on the wire, as in Ethernet: preamble with start-of-frame delimiter,
-// frame check sequence, inter-packet gap, and the smallest frame with its FCS.
+// Bytes on the wire, as in Ethernet: preamble with start-of-frame delimiter, frame check sequence, inter-packet gap,
+// and the smallest frame with its FCS.
 const (
 	preamble = 8
 	fcs      = 4
@@ -15,19 +15,17 @@ const (
 	smallest = 64
 )
 
-// A wire is one direction of a port's line. Time on it is exact: a rational
-// number of cycles. The ingress MAC reckons from timestamp point to timestamp
-// point (the end of the SFD), the egress MAC from preamble to preamble.
+// A wire is one direction of a port's line. Time on it is exact: a rational number of cycles. The ingress MAC counts
+// from timestamp point to timestamp point (the end of the SFD), the egress MAC from preamble to preamble.
 type wire struct {
-	lead     int      // bytes from the point reckoned from to the timestamp point
+	lead     int      // bytes from the counted point to the timestamp point
 	byteTime *big.Rat // cycles
 	free     *big.Rat // earliest point of the next frame
 }
 
 func newWire(lead int) *wire { return &wire{lead: lead, free: new(big.Rat)} }
 
-// setSpeed changes the speed. What is on the wire goes on, and the next frame
-// waits for the next whole cycle.
+// setSpeed changes the speed. Frames on the wire continue, and the next frame waits for the next whole cycle.
 func (w *wire) setSpeed(clockHz uint64, mbps uint32) {
 	bits := new(big.Rat).SetUint64(clockHz * 8)
 	w.byteTime = bits.Quo(bits, new(big.Rat).SetUint64(uint64(mbps)*1_000_000))
@@ -40,8 +38,8 @@ func (w *wire) later(t *big.Rat, n int) *big.Rat {
 	return d.Add(d.Mul(d, w.byteTime), t)
 }
 
-// put puts a frame of n bytes without FCS on the wire, its point not before the
-// given time. It returns its timestamp point and its end.
+// put puts a frame of n bytes without FCS on the wire, its point not before the given time. It returns its timestamp
+// point and its end.
 func (w *wire) put(point *big.Rat, n int) (sfd, end *big.Rat) {
 	if point.Cmp(w.free) < 0 {
 		point = w.free
@@ -54,13 +52,12 @@ func (w *wire) put(point *big.Rat, n int) (sfd, end *big.Rat) {
 
 func cycle(c saisim.Cycle) *big.Rat { return new(big.Rat).SetUint64(uint64(c)) }
 
-// floor is the last cycle not after t; t is not negative.
+// floor returns the last cycle not after t. t must not be negative.
 func floor(t *big.Rat) saisim.Cycle {
 	return saisim.Cycle(new(big.Int).Quo(t.Num(), t.Denom()).Uint64())
 }
 
-// ceil is the first cycle not before t: the chip's clock sees then what happened
-// at t.
+// ceil returns the first cycle not before t, at which the chip's clock sees an event at t.
 func ceil(t *big.Rat) saisim.Cycle {
 	if t.IsInt() {
 		return saisim.Cycle(t.Num().Uint64())

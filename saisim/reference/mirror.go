@@ -21,8 +21,7 @@ func (conf *settings) sessionsOf(oids []config.ID) (set []int) {
 	return set
 }
 
-// mirroring returns the sessions that the ACLs mirror to: those of the hit that
-// decides among the hits that name any.
+// mirroring returns the sessions to which the ACLs mirror: those of the deciding hit among the hits that name any.
 func (conf *settings) mirroring(hits []hit, kind config.ACLActionKind) []int {
 	var naming []hit
 	for _, h := range hits {
@@ -37,8 +36,8 @@ func (conf *settings) mirroring(hits []hit, kind config.ACLActionKind) []int {
 	return conf.sessionsOf(a.Of)
 }
 
-// mirror queues a copy of a copy for each of some sessions, in the order of their
-// indexes, by the configuration of this cycle.
+// mirror queues a copy of a copy for each of the given sessions, in the order of their indexes, by the configuration of
+// this cycle.
 func (c *Chip) mirror(set []int, o outgoing) {
 	for _, m := range c.conf.mirrorsByIndex {
 		noTunnel := m.Kind == config.MirrorSFlow
@@ -67,15 +66,14 @@ func (c *Chip) mirrorTo(m *config.Mirror, o outgoing) {
 	c.enqueue(c.portWith(to), &o)
 }
 
-// noRecording returns those sessions of a set that make copies.
+// noRecording returns the sessions of a set that make copies.
 func (conf *settings) noRecording(set []int) []int {
 	return slices.DeleteFunc(set, func(i int) bool {
 		return slices.ContainsFunc(conf.Mirrors, func(m config.Mirror) bool { return m.Index == i && records(m) })
 	})
 }
 
-// mirroredLength is the length of a session's copy of a frame of n bytes, with what
-// comes behind the frame.
+// mirroredLength returns the length of a session's copy of a frame of n bytes, including the trailer.
 func mirroredLength(o *outgoing, n int) int {
 	m, trailer := o.mirror, o.trailer
 	if m.Truncate != 0 {
@@ -100,9 +98,8 @@ func mirroredLength(o *outgoing, n int) int {
 	return n
 }
 
-// mirrored makes a session's copy of a frame that had length bytes before a
-// capture cut it, with the trailer behind the frame; sequence counts the copies of the
-// session as they leave, received is when the frame came in.
+// mirrored makes a session's copy of a frame that had length bytes before a capture cut it, with the trailer behind the
+// frame. sequence counts the copies of the session as they leave. received is the time of the frame's arrival.
 func mirrored(o *outgoing, frame []byte, length int, sequence uint32, received tailstamp.Timestamp) []byte {
 	m, trailer := o.mirror, o.trailer
 	cut := m.Truncate != 0 && length > m.Truncate
@@ -124,15 +121,15 @@ func mirrored(o *outgoing, frame []byte, length int, sequence uint32, received t
 	return slices.Concat(frame, trailer)
 }
 
-// A copyHeader is what ERSPAN says of a copy.
+// A copyHeader holds the values of an ERSPAN header for a copy.
 type copyHeader struct {
 	cut, leaves bool
 	sequence    uint32
 	received    tailstamp.Timestamp
 }
 
-// erspan makes what comes before a mirrored frame of n bytes: Ethernet, IP, GRE
-// and, of types II and III, the sequence number and the ERSPAN header.
+// erspan returns the headers of a mirrored frame of n bytes: Ethernet, IP, GRE and, for types II and III, the sequence
+// number and the ERSPAN header.
 func erspan(m *config.Mirror, n int, frame []byte, says copyHeader) []byte {
 	u16, u32 := binary.BigEndian.AppendUint16, binary.BigEndian.AppendUint32
 	version := m.Tunnel.ERSPAN
@@ -169,7 +166,7 @@ func erspan(m *config.Mirror, n int, frame []byte, says copyHeader) []byte {
 		gre...)
 }
 
-// overUDP makes what comes before n bytes of a session that sends by UDP.
+// overUDP returns the headers of n bytes of a session that sends by UDP.
 func overUDP(m *config.Mirror, t *config.RecordTunnel, n int) []byte {
 	b := outer(m, ends{t.Src, t.Dst, t.SMAC, t.DMAC, t.TOS}, 17, 8+n)
 	for _, x := range []uint16{m.UDPSrc, m.UDPDst, uint16(8 + n), 0} {
@@ -178,14 +175,14 @@ func overUDP(m *config.Mirror, t *config.RecordTunnel, n int) []byte {
 	return b
 }
 
-// ends are those of a tunnel.
+// ends holds the addresses of a tunnel.
 type ends struct {
 	src, dst   netip.Addr
 	smac, dmac config.MAC
 	tos        uint8
 }
 
-// outerLength is how long that is which [outer] makes.
+// outerLength returns the length of the headers that [outer] makes.
 func outerLength(m *config.Mirror, src netip.Addr) int {
 	n := 14
 	if m.Tunnel.Tagged {
@@ -197,7 +194,7 @@ func outerLength(m *config.Mirror, src netip.Addr) int {
 	return n + 40
 }
 
-// outer makes Ethernet and IP before n bytes of a protocol.
+// outer returns the Ethernet and IP headers of n bytes of a protocol.
 func outer(m *config.Mirror, e ends, protocol byte, n int) []byte {
 	u16 := binary.BigEndian.AppendUint16
 	b := append(append([]byte{}, e.dmac[:]...), e.smac[:]...)

@@ -1,6 +1,6 @@
 package reference_test
 
-// windowMutants are of the path in windows, and of the short ways of most packets, station by station.
+// windowMutants are mutants of the path in windows, and of the shortcuts of most packets, station by station.
 var windowMutants = []mutant{
 	// Receiving and admission.
 	{
@@ -46,7 +46,7 @@ var windowMutants = []mutant{
 		"h.tos, h.ttl, h.proto = b[1], b[8], proto",
 		"h.tos, h.ttl, h.proto = b[1]&^3, b[8], proto",
 	},
-	// The ingress pipe, and the short ways through it.
+	// The ingress pipe, and its shortcuts.
 	{"a packet begins with what one before it was", "engine/core.go", "\tpk.flight = flight{}\n", ""},
 	{
 		"the short way leaves no trails", "engine/shortcuts.go",

@@ -17,15 +17,15 @@ import (
 	"tamtam/saisim/pipe"
 )
 
-// A journal is what has happened to the configuration of a chip: the rows that it has come to, and how.
+// A journal is the history of a chip's configuration: the current rows, and the steps to them.
 type journal struct {
 	rows  config.Set
 	steps []step
-	// ageing says that time goes on: rows of addresses that age are no steps, since they age everywhere.
+	// ageing means that time passes. Rows of addresses that age are not steps then, since they age everywhere.
 	ageing bool
 }
 
-// A step is a change of the rows, a batch of control, or that time has gone on to a cycle.
+// A step is a change of rows, a batch of control, or a time advance to a cycle.
 type step struct {
 	change config.Change
 	batch  *pipe.Batch
@@ -43,11 +43,11 @@ func (j *journal) changed(c config.Change) {
 
 func (j *journal) controlled(b pipe.Batch) { j.steps = append(j.steps, step{batch: &b}) }
 
-// A compiled engine is a bare packet path, and what left it.
+// A compiled is an engine without its control plane, and its output.
 type compiled struct {
 	*engine.Engine
 	how     string
-	steps   []uint64 // how many cycles it is advanced at a time, at most, one picked each time; none: as many as all
+	steps   []uint64 // maximum cycles per advance, one picked each time; empty means no maximum
 	out     []sent
 	moments []engine.Moment
 }
@@ -66,7 +66,7 @@ func (p *pair) newCompiled(how string, vector int, observed bool) *compiled {
 	return e
 }
 
-// do carries out a step.
+// do executes a step.
 func (e *compiled) do(s step) error {
 	switch {
 	case s.batch != nil:
@@ -74,8 +74,8 @@ func (e *compiled) do(s step) error {
 	case s.change != nil:
 		e.Apply(s.change)
 	default:
-		// Nothing happens to frames, but the engine has to be ready for them: lists that follow from several
-		// rows are made before any event.
+		// Nothing happens to frames, but the engine must be ready for them: lists derived from several rows are made
+		// before any event.
 		if err := e.Control(s.to, saisim.Batch{}); err != nil {
 			return err
 		}
@@ -84,8 +84,8 @@ func (e *compiled) do(s step) error {
 	return nil
 }
 
-// A compileTest is a chip and three engines beside it: one has compiled each of the changes, one the rows
-// that they came to at once, one has had those rows, then none, and then has them again.
+// A compileTest is a chip and three engines beside it. One has compiled each of the changes, one their final rows in
+// one step. The third has had those rows, then none, and then has them again.
 type compileTest struct {
 	*pair
 	engines []*compiled
@@ -104,7 +104,7 @@ func newCompileTest(seed uint64) (*compileTest, error) {
 	return t, t.compile()
 }
 
-// newChanged makes a chip that has seen many changes, and no engine beside it yet.
+// newChanged makes a chip after many changes, and no engine beside it yet.
 func newChanged(seed uint64) (*compileTest, error) {
 	p, err := newPairOf(seed, true)
 	if err != nil {
@@ -147,7 +147,7 @@ func (t *compileTest) anyChange() error {
 	return nil
 }
 
-// elapse lets time go by in the chip.
+// elapse lets time pass in the chip.
 func (t *compileTest) elapse(cycles uint64) {
 	t.ageing = true
 	to := t.chip.Now() + saisim.Cycle(cycles)
@@ -156,8 +156,8 @@ func (t *compileTest) elapse(cycles uint64) {
 	t.steps = append(t.steps, step{to: to})
 }
 
-// compile brings the engines to where the chip is. Batches of control, which are no rows, come to all, and
-// before the rows: plans of table recording are compiled for the program that runs.
+// compile brings the engines to the state of the chip. Batches of control are not rows: all engines get them, before
+// the rows. Plans of table recording are compiled for the running program.
 func (t *compileTest) compile() error {
 	for _, s := range t.steps {
 		if err := t.engines[0].do(s); err != nil {
@@ -195,7 +195,7 @@ func (t *compileTest) compile() error {
 	return nil
 }
 
-// burst puts n frames on the wires of all, the same of each.
+// burst puts the same n frames on the wires of all.
 func (t *compileTest) burst(n int) error {
 	ids := t.chip.Ports()
 	if len(ids) == 0 {
@@ -229,7 +229,7 @@ func (t *compileTest) burst(n int) error {
 	return nil
 }
 
-// advance runs all to a cycle, each engine in steps of its own: where windows end makes no difference.
+// advance runs all to a cycle, each engine in its own steps. The ends of windows make no difference.
 func (t *compileTest) advance(to saisim.Cycle) {
 	t.ageing = true
 	t.chip.Advance(to)
@@ -245,7 +245,7 @@ func (t *compileTest) advance(to saisim.Cycle) {
 	}
 }
 
-// change changes the rows of all alike, between two packets.
+// change changes the rows of all engines equally, between two packets.
 func (t *compileTest) change() error {
 	for range t.IntN(4) {
 		switch n := t.IntN(100); { // no batch: see compile
@@ -289,7 +289,7 @@ func (t *compileTest) run(packets int) error {
 	return nil
 }
 
-// drainAll runs all until they are empty, and then some.
+// drainAll runs all until they are empty, and somewhat longer.
 func (t *compileTest) drainAll() {
 	for {
 		at, busy := t.chip.NextEvent()
@@ -301,8 +301,8 @@ func (t *compileTest) drainAll() {
 	t.advance(t.chip.Now() + 200)
 }
 
-// differs says what differs between engines. What the program has in memory is read by a batch of control, and so
-// only if control is true.
+// differs returns an error for a difference between engines. A program's memory is read by a batch of control, so only
+// if control is true.
 func (t *compileTest) differs(control bool) error {
 	a := t.engines[0]
 	if err := sameOut(t.chipOut, a.out); err != nil {
@@ -337,7 +337,8 @@ func (t *compileTest) differs(control bool) error {
 	return nil
 }
 
-// inOrder sorts moments by packet and copy: only event by event those of all come in the order of time.
+// inOrder sorts moments by packet and copy. Only the path event by event produces those of all packets in the order of
+// time.
 func inOrder(moments []engine.Moment) {
 	slices.SortStableFunc(moments, func(a, b engine.Moment) int {
 		return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(a.Copy, b.Copy))
@@ -356,9 +357,8 @@ func sameOut(a, b []sent) error {
 	return nil
 }
 
-// counts is all that an engine has learned and counted, by what it is. Generations of flows and tasks are
-// left out: they tell two times of one name from each other, and how often, or that, there was one before
-// cannot be seen in rows.
+// counts returns everything that an engine has learned and counted, by kind. Generations of flows and tasks are left
+// out. They distinguish two objects with one name, and earlier objects are not visible in rows.
 func (t *compileTest) counts(e *compiled, control bool) map[string]any {
 	all := map[string]any{"books": e.Books(), "FDB": e.Addresses(), "FDB: room": e.AddressesLeft()}
 	for _, s := range t.rows.Rows() {
@@ -427,9 +427,9 @@ func (t *compileTest) programMemory(e *compiled, all map[string]any) {
 
 var oneCompileCases = randtest.Cases{Seed: 90_000_000, Count: 80, Short: 10}
 
-// An engine that has compiled change by change, one that has compiled the rows that these came to at once,
-// and one that had them before and gave them up are the same to packets and to further changes: what leaves,
-// when, and all that is learned and counted.
+// These engines are equal for packets and for further changes: one that has compiled change by change, one that has
+// compiled the final rows in one step, and one that had them, removed them and has them again. Equal are frames that
+// leave, their times, and everything learned and counted.
 func TestChangesEqualOneCompile(t *testing.T) {
 	const packets = 500
 	y := tally{}
@@ -458,7 +458,7 @@ func TestChangesEqualOneCompile(t *testing.T) {
 	}
 }
 
-// everyRow is a row of each kind.
+// everyRow returns a row of each kind.
 func everyRow() []config.Row {
 	return []config.Row{
 		config.Switch{}, config.Pool{}, config.Port{}, config.LAG{}, config.BridgePort{}, config.VLAN{}, config.FDBEntry{},

@@ -9,7 +9,7 @@ import (
 	"tamtam/saisim/config"
 )
 
-// What is counted of packets of a flow that get a header around them, or have it taken off.
+// These constants index the counters of packets of a flow that get an outer header, or from which it is removed.
 const (
 	outerPut = iota
 	outerTaken
@@ -18,7 +18,7 @@ const (
 	outerWords
 )
 
-// A wrapping is the header that a packet has got.
+// A wrapping holds the counters for a header that was added to a packet.
 type wrapping struct{ counts *[outerWords]uint64 }
 
 func (f *flow) outerCounts() *[outerWords]uint64 {
@@ -28,23 +28,24 @@ func (f *flow) outerCounts() *[outerWords]uint64 {
 	return f.outer
 }
 
-// OuterWindow is what a window reads of the header of a flow index: packets that got it, that had it taken off, that
-// were dropped since they were too long with it, and that had it still since headers were damaged.
+// OuterWindow returns the register read of a flow index for the outer header. It counts packets that got the header,
+// lost it, or were dropped because they were too long with it. The last count is of packets that kept it because
+// headers were damaged.
 func (c *Chip) OuterWindow(index uint32) []uint64 { return c.flow(index).outerCounts()[:] }
 
-// toRouter reports whether a packet is to the MAC address of the router interface that it is at, or the switch's.
+// toRouter reports whether a packet is to the MAC address of its router interface, or of the switch.
 func (pk *packet) toRouter() bool {
 	r, ok := pk.conf.rifs[pk.router]
 	own := mac(pk.conf.Switch.MAC[:])
 	return ok && (pk.h.dmac == mac(r.MAC[:]) || own != 0 && pk.h.dmac == own)
 }
 
-// ofRouter reports whether a packet is the router's to handle, and nobody else has a say.
+// ofRouter reports whether only the router handles a packet.
 func (pk *packet) ofRouter() bool {
 	return pk.passage == nil && !pk.effects.drop && pk.admitted && pk.toRouter() && routable(pk)
 }
 
-// mayWrap reports whether a packet can get a header.
+// mayWrap reports whether a packet can get an outer header.
 func (pk *packet) mayWrap() bool {
 	ip := pk.h.ip
 	if ip == nil || !pk.ofRouter() || ofOneLink(pk) || ip.ttl <= 1 || 8+ip.size > 65535 {
@@ -58,7 +59,7 @@ func (pk *packet) mayWrap() bool {
 	return found && r.NextHop != pk.conf.Switch.CPU && !doesOf(r.Action).drop
 }
 
-// outerOf is the header of a flow index.
+// outerOf returns the outer header of a flow index.
 func (conf *settings) outerOf(index uint32) (config.AltMarkOuter, bool) {
 	i := slices.IndexFunc(conf.AltMarkOuters, func(r config.AltMarkOuter) bool { return r.Index == index })
 	if i < 0 {
@@ -67,7 +68,7 @@ func (conf *settings) outerOf(index uint32) (config.AltMarkOuter, bool) {
 	return conf.AltMarkOuters[i], true
 }
 
-// wrap puts a header around a packet.
+// wrap puts an outer header around a packet.
 func (c *Chip) wrap(pk *packet, r config.AltMarkOuter, counts *[outerWords]uint64) {
 	ip := pk.h.ip
 	frame := slices.Clone(pk.data)
@@ -89,7 +90,7 @@ func (c *Chip) wrap(pk *packet, r config.AltMarkOuter, counts *[outerWords]uint6
 	pk.findOuter(saisim.TableEncap, r, true)
 }
 
-// reframe makes a packet one of another frame, which is as much cut as it was.
+// reframe replaces the frame of a packet. The packet stays truncated by as much as before.
 func (pk *packet) reframe(frame []byte) {
 	if pk.grew == 0 {
 		pk.received = pk.data
@@ -104,7 +105,7 @@ func (pk *packet) findOuter(table string, r config.AltMarkOuter, done bool) {
 	pk.find(saisim.Finding{Table: table, Hit: done, Prefix: netip.PrefixFrom(r.Dst, 128), Number: r.FlowMonID})
 }
 
-// unwrap takes off a header that ends here. False: it is still there.
+// unwrap removes an outer header that ends at this switch. It returns false if the header is still there.
 func (c *Chip) unwrap(pk *packet, r config.AltMarkOuter, counts *[outerWords]uint64) bool {
 	ip := pk.h.ip
 	if ip.src != r.Src.As16() || ip.dst != r.Dst.As16() || ip.version != 6 || !pk.ofRouter() {
@@ -128,7 +129,7 @@ func (c *Chip) unwrap(pk *packet, r config.AltMarkOuter, counts *[outerWords]uin
 	return true
 }
 
-// inner is where in the frame an IP packet in an IPv6 packet begins.
+// inner returns where in the frame the IP packet inside an IPv6 packet begins.
 func (pk *packet) inner() (from int, ok bool) {
 	ip := pk.h.ip
 	end := min(len(pk.data), ip.at+ip.size)
@@ -151,8 +152,8 @@ func (pk *packet) inner() (from int, ok bool) {
 	return ip.at + 40 + size, ok
 }
 
-// without is the frame without the header in front of the IP packet that begins at from; false: that cannot say what
-// the header says of congestion.
+// without returns the frame without the header in front of the IP packet that begins at from. It returns false if the
+// inner header cannot carry the congestion mark of the outer one.
 func (pk *packet) without(from int) ([]byte, bool) {
 	ip := pk.h.ip
 	etherType := []byte{0x08, 0x00}
@@ -172,19 +173,19 @@ func (pk *packet) without(from int) ([]byte, bool) {
 	return frame, true
 }
 
-// encapsulated reports whether a packet is one in which there is another, or something damaged.
+// encapsulated reports whether a packet contains another packet, or a damaged header.
 func (h *headers) encapsulated() bool {
 	return h.ip.version == 6 && slices.Contains([]uint8{0, 4, 41, 60}, h.ip.protocol)
 }
 
-// endsUntaken reports whether a packet for the CPU is one whose header should have been taken off.
+// endsUntaken reports whether a packet for the CPU still has an outer header that should have been removed.
 func (pk *packet) endsUntaken() bool {
 	return pk.h.encapsulated() && slices.ContainsFunc(pk.conf.AltMarkOuters, func(r config.AltMarkOuter) bool {
 		return r.Ends && r.Dst.As16() == pk.h.ip.dst
 	})
 }
 
-// tooLong counts a packet that is too long with the header that it has got.
+// tooLong counts a packet that is too long with its outer header.
 func (pk *packet) tooLong() {
 	if pk.wrapping != nil {
 		pk.wrapping.counts[outerTooLong]++

@@ -9,8 +9,8 @@ import (
 	"tamtam/saisim"
 )
 
-// logOutputs prints hashes of what the engines put out in a case: all frames that left, and the books
-// at every instant that they were compared. "make outputs" asks for it and reads it.
+// logOutputs prints hashes of the output of the engines in a case: all frames that left, and the accounts at every
+// comparison. "make outputs" requests and reads them.
 func logOutputs(t *testing.T, seed uint64, p *pair) {
 	if os.Getenv("TAMTAM_OUTPUTS") == "" {
 		return // it takes longer than the case

@@ -21,10 +21,10 @@ import (
 	"tamtam/tam/dropreport"
 )
 
-// A traceTest traces packets in a chip that is as in the differential test, and then lets them come, in both engines.
+// A traceTest traces packets in a chip as in the differential test, and then receives them in both engines.
 type traceTest struct {
 	*pair
-	found  map[uint64][]saisim.Finding // by the reference, by frame
+	found  map[uint64][]saisim.Finding // findings of the reference, by frame
 	traced uint64
 }
 
@@ -38,7 +38,7 @@ func newTraceTest(seed uint64) (*traceTest, error) {
 	return t, nil
 }
 
-// run traces packets between bursts of others, changes of the configuration and of programs.
+// run traces packets between bursts of others, and changes of the configuration and of programs.
 func (t *traceTest) run(n int) error {
 	for range n {
 		if len(t.chip.Ports()) == 0 {
@@ -73,7 +73,7 @@ func (t *traceTest) run(n int) error {
 	return t.finish()
 }
 
-// one traces a packet, and lets it come.
+// one traces a packet, and then receives it.
 func (t *traceTest) one(alone bool) error {
 	ids := t.chip.Ports()
 	slices.Sort(ids)
@@ -97,7 +97,7 @@ func (t *traceTest) one(alone bool) error {
 	end := max(trace.Moments[len(trace.Moments)-1].At, trace.Moments[0].At)
 	t.advance(end)
 	is := t.tallied().since(before)
-	t.advance(end + 200) // it is through the reference's pipe, too, where it was dropped
+	t.advance(end + 200) // a dropped packet is through the reference's pipe, too
 	t.saw[fate(trace)]++
 	want := outsOf(trace, f.ID)
 	for j, outs := range [2][]left{outs(t.fastOut[sent[0]:], f.ID), outs(t.refOut[sent[1]:], f.ID)} {
@@ -106,7 +106,7 @@ func (t *traceTest) one(alone bool) error {
 		}
 	}
 	switch {
-	// what is known of flows of drops is reported when its time has come
+	// flows of drops are reported when they are due
 	case alone && (reported(t.fastOut[sent[0]:]) || t.reports() != made):
 		t.saw["reported something meanwhile"]++
 	case alone && !maps.Equal(is, countsOf(trace)):
@@ -126,7 +126,7 @@ func (t *traceTest) one(alone bool) error {
 	return nil
 }
 
-// reports is how many messages with reports were made, of which some may have had no room in a queue.
+// reports returns how many messages with reports were made. Some may have been dropped at a queue.
 func (t *traceTest) reports() (n uint64) {
 	for _, c := range t.chip.Tables().TAMCollectors {
 		of := t.chip.ReportCounts(netip.AddrPortFrom(c.Src, c.SrcPort), netip.AddrPortFrom(c.Dst, c.DstPort))
@@ -135,13 +135,12 @@ func (t *traceTest) reports() (n uint64) {
 	return n
 }
 
-// reported reports whether something has left that came in nowhere.
+// reported reports whether a frame has left that was not received.
 func reported(all []sent) bool {
 	return slices.ContainsFunc(all, func(s sent) bool { return s.In == saisim.CPUPort })
 }
 
-// changed compares what would become of a packet without an ACL entry, by a fork that is changed, with what the changed
-// chip says.
+// changed compares two traces of a packet without an ACL entry: from a changed fork, and from the changed chip.
 func (t *traceTest) changed() error {
 	entries := t.chip.Tables().ACLEntries
 	if len(entries) == 0 {
@@ -182,7 +181,7 @@ func (t *traceTest) changed() error {
 	return nil
 }
 
-// routesBack takes a route and a neighbour away from a fork, and puts them back: all is as it was.
+// routesBack removes a route and a neighbour from a fork, and restores them. The trace must not change.
 func (t *traceTest) routesBack(was *saisim.Fork, id saisim.PortID, f saisim.Frame) error {
 	var rows []config.Row
 	if all := was.Tables().Routes; len(all) > 0 {
@@ -216,7 +215,7 @@ func (t *traceTest) routesBack(was *saisim.Fork, id saisim.PortID, f saisim.Fram
 	return nil
 }
 
-// traceUnseen traces a packet, and makes sure that nothing of the chip has changed.
+// traceUnseen traces a packet, and checks that nothing of the chip has changed.
 func (t *traceTest) traceUnseen(id saisim.PortID, at saisim.Cycle, f saisim.Frame) (*saisim.PacketTrace, error) {
 	if !t.chance(10) {
 		return t.chip.TracePacket(id, at, f)
@@ -236,7 +235,7 @@ func (t *traceTest) traceUnseen(id saisim.PortID, at saisim.Cycle, f saisim.Fram
 	return trace, nil
 }
 
-// fate is what becomes of a packet, in a few words.
+// fate summarises the result of a packet in a short phrase.
 func fate(trace *saisim.PacketTrace) string {
 	for _, m := range trace.Moments {
 		if m.What == saisim.MomentDropped {
@@ -284,7 +283,7 @@ func sorted(all []saisim.Finding) []saisim.Finding {
 	return all
 }
 
-// counted are counters, as the chip tells them to others.
+// counted holds counters as the chip reports them.
 type counted map[string]int64
 
 func (c counted) since(before counted) counted {
@@ -331,7 +330,7 @@ func (t *traceTest) tallied() counted {
 	return all
 }
 
-// countsOf are those of a trace that are in tallied.
+// countsOf returns the counters of a trace that are also in tallied.
 func countsOf(trace *saisim.PacketTrace) counted {
 	all := counted{}
 	for _, c := range trace.Counts {
@@ -361,8 +360,8 @@ func countsOf(trace *saisim.PacketTrace) counted {
 
 var traceCases = randtest.Cases{Seed: 563, Count: 8, Short: 2}
 
-// What is said to become of a packet becomes of it, in both engines, and what it finds in tables is what the reference
-// finds; and to say it changes nothing.
+// A traced packet has the predicted result in both engines, and the same findings in tables as in the reference.
+// Tracing changes nothing.
 func TestPacketTrace(t *testing.T) {
 	const packets = 25
 	y := tally{}
@@ -385,7 +384,7 @@ func TestPacketTrace(t *testing.T) {
 	for _, what := range slices.Sorted(maps.Keys(y)) {
 		t.Logf("%10d %s", y[what], what)
 	}
-	// A few cases of other seeds may lack what is rare.
+	// Some cases with other seeds may lack rare events.
 	if run.Whole(traceCases) && (run.Seed == traceCases.Seed || run.Count >= 10*traceCases.Count) {
 		for _, what := range []string{
 			"traced: not dropped", "compared with a changed chip", "routes taken away and put back",

@@ -6,52 +6,51 @@ import (
 	"tamtam/saisim/tailstamp"
 )
 
-// A headers holds what the parser finds in a frame. A part that is not there, or
-// not well-formed, stays absent: nothing is guessed.
+// A headers holds the result of parsing a frame. A part that is missing or malformed stays absent: nothing is guessed.
 type headers struct {
 	dmac, smac uint64 // 48 bits
 	tags       []tag  // VLAN tags, outermost first
-	at         int    // of what is behind the tags and the EtherType
+	at         int    // offset of the data after the tags and the EtherType
 	ethernet2  bool   // has an EtherType, not an 802.3 length
-	etherType  uint16 // behind the tags
+	etherType  uint16 // EtherType after the tags
 	arp        bool
-	arpOp      uint16 // 0: not there
+	arpOp      uint16 // zero if it is absent
 	ip         *ipHeader
 	l4         *l4Header
 	icmp       *icmpHeader
-	ifa        *analysis // of IFA, which was looked through; nil if there is none
+	ifa        *analysis // IFA metadata, already examined; nil if there is none
 }
 
 type tag struct{ tpid, tci uint16 }
 
-// An ipHeader is a whole IPv4 or IPv6 header.
+// An ipHeader is a complete IPv4 or IPv6 header.
 type ipHeader struct {
 	version        int
-	src, dst       [16]byte // IPv4 in the last four
+	src, dst       [16]byte // an IPv4 address is in the last four bytes
 	tos, ttl       uint8
-	protocol       uint8 // behind the extension headers
+	protocol       uint8 // protocol after the extension headers
 	id             uint16
 	flags          uint8  // IPv4: reserved, DF, MF
 	flowLabel      uint32 // IPv6
 	fragment       bool   // any fragment
-	first, later   bool   // the first of several; another one
-	record         bool   // a tail-stamp record ends the frame behind the datagram
-	at, head, size int    // of the header in the frame, its length, the datagram's
-	endless        bool   // the length that it says cannot be right: size is up to the frame's end
-	altMark        int    // where the byte with the bits of an AltMark option is; 0: there is none
+	first, later   bool   // first fragment of several; later fragment
+	record         bool   // a tail-stamp record ends the frame after the datagram
+	at, head, size int    // offset of the header in the frame, its length, length of the datagram
+	endless        bool   // the length field cannot be right: size extends to the end of the frame
+	altMark        int    // offset of the byte with the bits of an AltMark option; zero if there is none
 }
 
 type l4Header struct {
 	src, dst uint16
-	at       int  // in the frame
-	tcp      bool // a whole TCP header
+	at       int  // offset in the frame
+	tcp      bool // a complete TCP header
 	tcpFlags uint8
 }
 
 type icmpHeader struct{ typ, code uint8 }
 
-// parse reads a frame of which data is there and which had length bytes before
-// a capture cut it. data holds at least the Ethernet header.
+// parse parses a frame. data is the captured part of it, and length the number of bytes before truncation. data holds
+// at least the Ethernet header.
 func parse(data []byte, length int) headers {
 	h := headers{dmac: mac(data[0:6]), smac: mac(data[6:12])}
 	typ := binary.BigEndian.Uint16(data[12:])
@@ -136,8 +135,8 @@ func (h *headers) parseIPv6(data []byte, at, length int) {
 	h.parseExtensions(b[40:min(size, len(b))], at+40)
 }
 
-// parseExtensions walks the extension headers, which begin at that byte of the
-// frame. Where one cannot be read, the protocol is its own.
+// parseExtensions walks the extension headers, which begin at offset from of the frame. If one cannot be read, protocol
+// is that header's own number.
 func (h *headers) parseExtensions(b []byte, from int) {
 	ip := h.ip
 	for {
@@ -198,8 +197,8 @@ func (h *headers) parseL4(b []byte, at int) {
 	}
 }
 
-// endsWithRecord reports whether a whole frame ends with a tail-stamp record
-// that begins at or after the datagram's end.
+// endsWithRecord reports whether a complete frame ends with a tail-stamp record that begins at or after the end of the
+// datagram.
 func endsWithRecord(data []byte, datagramEnd, length int) bool {
 	at := length - tailstamp.Size
 	if len(data) < length || at < datagramEnd {
@@ -209,7 +208,7 @@ func endsWithRecord(data []byte, datagramEnd, length int) bool {
 	return ok
 }
 
-// flowHash is the hash of saisim/engine/hash.go; start is seed<<32 | salt<<16.
+// flowHash returns the hash of saisim/engine/hash.go. start is seed<<32 | salt<<16.
 func (h *headers) flowHash(start uint64) uint32 {
 	fields := []uint64{h.dmac, h.smac}
 	x := start ^ uint64(h.etherType)
@@ -230,7 +229,7 @@ func (h *headers) flowHash(start uint64) uint32 {
 	return hashWords(x, fields)
 }
 
-// hashWords is the hash of saisim/engine/hash.go, begun with x.
+// hashWords returns the hash of saisim/engine/hash.go with start value x.
 func hashWords(x uint64, words []uint64) uint32 {
 	for _, f := range words {
 		x = (x ^ f) * 0x9e3779b97f4a7c15

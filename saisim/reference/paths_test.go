@@ -10,10 +10,10 @@ import (
 	"tamtam/saisim"
 )
 
-// The path of a chip event by event, and that in windows, with vectors of the lengths at the edges.
+// paths selects event by event, and windows with vectors of the lengths at the edges.
 var paths = []int{0, 1, 2, 63, 64}
 
-// newPathTest makes engines that have seen the same changes and differ in the path that packets take.
+// newPathTest makes engines with the same changes that differ in the path of packets.
 func newPathTest(seed uint64) (*compileTest, error) {
 	t, err := newChanged(seed)
 	if err != nil {
@@ -32,12 +32,12 @@ func newPathTest(seed uint64) (*compileTest, error) {
 		}
 		t.engines = append(t.engines, e)
 	}
-	t.engines[0].steps = nil // as far as it is asked to go
+	t.engines[0].steps = nil // no maximum per advance
 	t.steps = nil
 	return t, nil
 }
 
-// runLong sends bursts of frames through all, while nobody configures or reads anything, and compares them with
+// runLong sends bursts of frames through all, without configuring or reading anything meanwhile. It compares them with
 // frames in the chip and without.
 func (t *compileTest) runLong(bursts, frames int) error {
 	for range bursts {
@@ -61,13 +61,13 @@ func (t *compileTest) runLong(bursts, frames int) error {
 	return nil
 }
 
-// seenOfPaths has to be seen, or the test is hollow.
+// seenOfPaths lists events that must occur, or the test is trivial.
 var seenOfPaths = []string{"chips with an observer", "compared with frames in the chip"}
 
 var pathCases = randtest.Cases{Seed: 91_000_000, Count: 12, Short: 2}
 
-// Event by event and in windows, with vectors of all lengths, packets do the same: what leaves, when, in which
-// order, all that is learned and counted, and what waits where at every instant.
+// Packets do the same event by event and in windows, with vectors of all lengths. Compared are the frames that leave,
+// their times and order, everything learned and counted, and the waiting packets at every instant.
 func TestPathsAgree(t *testing.T) {
 	const bursts, frames = 2, longPackets / 2
 	y := tally{}

@@ -7,28 +7,25 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// A row is the ingress pipe: a row of slots, one for each cycle that a packet is in the ingress
-// pipe: parser, stages, and the way through the traffic manager. Every cycle all
-// that is in it moves on by one slot.
+// A row is the ingress pipe: parser, stages, and the path through the traffic manager. It has one slot per cycle that a
+// packet spends in it. Each cycle moves every slot's content on by one slot.
 type row struct {
 	slots  []slot
-	stages []int // in which slot a stage does its work
+	stages []int // slots in which the stages do their work
 }
 
-// A slot holds at most one packet, with the control operations that travel in
-// front of it and behind it.
+// A slot holds at most one packet, with the control operations that travel in front of it and behind it.
 type slot struct {
 	before []*bubble
 	pk     *packet
 	behind []*bubble
 }
 
-// A bubble is a batch of control operations on its way through a pipe: each stage
-// carries out its part when the bubble gets there, so that the packets in front
-// of it see nothing of it and those behind it everything.
+// A bubble is a batch of control operations on its path through a pipe. Each stage executes its part when the bubble
+// arrives. Packets in front of it see none of the changes and packets behind it see all.
 type bubble struct {
-	forward func()          // on the FDB, at the forwarding stage; nil: nothing
-	stage   func(stage int) // on registers and counters of a stage; nil: nothing
+	forward func()          // FDB operation, run at the forwarding stage; nil means none
+	stage   func(stage int) // operation on registers and counters of a stage; nil means none
 }
 
 func (b *bubble) at(stage, last int) {
@@ -58,8 +55,8 @@ func (v *row) empty() bool {
 	return true
 }
 
-// moveIngress moves the ingress pipe on by one cycle, does the work of its
-// stages, and returns the packet that leaves it, if any.
+// moveIngress moves the ingress pipe on by one cycle, does the work of its stages, and returns the packet that leaves
+// it, if any.
 func (c *Chip) moveIngress() *packet {
 	v := &c.ingress
 	last := len(v.slots) - 1
@@ -76,7 +73,7 @@ func (c *Chip) moveIngress() *packet {
 	return out.pk
 }
 
-// ingressStage does the work of one stage on what is in it now.
+// ingressStage does the work of one stage on its current slot.
 func (c *Chip) ingressStage(stage int, s *slot) {
 	last := len(c.ingress.stages) - 1
 	for _, b := range s.before {
@@ -94,7 +91,7 @@ func (c *Chip) ingressStage(stage int, s *slot) {
 	}
 }
 
-// stageWork is the work of one stage on a packet that came in at a port.
+// stageWork does the work of one stage on a packet that arrived at a port.
 func (c *Chip) stageWork(stage int, s *slot) {
 	last := len(c.ingress.stages) - 1
 	if stage == 0 {
@@ -117,7 +114,8 @@ func (c *Chip) stageWork(stage int, s *slot) {
 	}
 }
 
-// bridgeCPU is the last stage for a packet that the CPU sends in a VLAN, the only one that knows it.
+// bridgeCPU handles a packet that the CPU sends in a VLAN. It runs in the last stage, the only one that processes such
+// packets.
 func (c *Chip) bridgeCPU(s *slot) {
 	pk := s.pk
 	pk.why = drop.NoVLAN
@@ -130,11 +128,11 @@ func (c *Chip) bridgeCPU(s *slot) {
 	}
 }
 
-// aclStage is the ingress stage that looks in the ACLs.
+// aclStage returns the ingress stage that does the ACL lookups.
 func (c *Chip) aclStage() int { return len(c.ingress.stages) / 2 }
 
-// end ends a packet in the ingress pipe. One that is mirrored goes on to the end
-// of the pipe and is dropped there.
+// end ends a packet in the ingress pipe. A mirrored, recorded or sampled one continues to the end of the pipe and is
+// dropped there.
 func (c *Chip) end(s *slot, why drop.Reason) {
 	s.pk.ended, s.pk.why = true, why
 	if len(s.pk.mirrors) == 0 && len(s.pk.recordings) == 0 && len(s.pk.samples) == 0 {
@@ -142,8 +140,7 @@ func (c *Chip) end(s *slot, why drop.Reason) {
 	}
 }
 
-// dropInPipe drops a packet in the ingress pipe. It counts as dropped from its
-// entry on.
+// dropInPipe drops a packet in the ingress pipe. It counts as dropped from its entry on.
 func (c *Chip) dropInPipe(s *slot, why drop.Reason) {
 	pk := s.pk
 	s.pk = nil

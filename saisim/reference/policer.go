@@ -7,7 +7,7 @@ import (
 	"tamtam/saisim/config"
 )
 
-// A policer is written as RFC 2697 and RFC 2698 have it, in rational numbers of tokens and seconds.
+// A policer follows the text of RFC 2697 and RFC 2698, with rational numbers of tokens and seconds.
 type policer struct {
 	config.Policer
 	committed, other *big.Rat // Tc, and Te or Tp
@@ -15,8 +15,8 @@ type policer struct {
 	counts           [config.NumColours][2]uint64
 }
 
-// setPolicers takes the policers of a configuration. A new one is full; of one that changes the tokens stay that
-// there is room for.
+// setPolicers applies the policers of a configuration. A new one is full. A changed one keeps its tokens, up to the new
+// burst sizes.
 func (c *Chip) setPolicers(rows []config.Policer) {
 	had := c.policers
 	c.policers = map[config.ID]*policer{}
@@ -42,8 +42,8 @@ func lesser(a, b *big.Rat) *big.Rat {
 	return b
 }
 
-// refill adds the tokens of the time since the last refill. Those of RFC 2697 go into the second bucket while the
-// first is full.
+// refill adds the tokens of the time since the last refill. In RFC 2697, they go into the second bucket while the first
+// is full.
 func (p *policer) refill(now saisim.Cycle, hz uint64) {
 	seconds := new(big.Rat).Quo(whole(uint64(now-p.since)), whole(hz))
 	p.since = now
@@ -58,7 +58,7 @@ func (p *policer) refill(now saisim.Cycle, hz uint64) {
 	p.other = lesser(new(big.Rat).Add(p.other, more), whole(p.PBS))
 }
 
-// colourOf meters a frame that needs that many tokens, by the RFCs' lists of what to do.
+// colourOf meters a frame that costs that many tokens, by the steps in the RFCs.
 func (p *policer) colourOf(tokens *big.Rat) config.Colour {
 	enough := p.committed.Cmp(tokens) >= 0
 	otherEnough := p.other.Cmp(tokens) >= 0
@@ -84,7 +84,7 @@ func (p *policer) colourOf(tokens *big.Rat) config.Colour {
 	return config.Red
 }
 
-// way returns how a packet goes to the CPU: as the rule of its trap says, or as all others.
+// way returns how a packet reaches the CPU: by the rule of its trap, or by the default.
 func (conf *settings) way(t config.Trap) config.ToCPU {
 	for _, r := range conf.Traps {
 		if r.Trap == t {
@@ -94,7 +94,7 @@ func (conf *settings) way(t config.Trap) config.ToCPU {
 	return conf.TrapDefault.ToCPU
 }
 
-// policed reports whether a packet for the CPU is dropped, and counts it.
+// policed reports whether a packet for the CPU is dropped by the policer, and counts it.
 func (c *Chip) policed(pk *packet) bool {
 	id := c.conf.way(pk.trap).Policer
 	dropped := c.policedAs(pk, id)
@@ -104,7 +104,7 @@ func (c *Chip) policed(pk *packet) bool {
 	return dropped
 }
 
-// policedAs is policed for a packet that goes to the CPU past one policer.
+// policedAs is like policed, with the given policer.
 func (c *Chip) policedAs(pk *packet, id config.ID) bool {
 	p := c.policers[id]
 	if p == nil {
@@ -113,7 +113,7 @@ func (c *Chip) policedAs(pk *packet, id config.ID) bool {
 	return c.meters(p, pk.length+fcs)
 }
 
-// meters has a policer meter a frame of n bytes, and reports whether it drops it.
+// meters meters a frame of n bytes, and reports whether the policer drops it.
 func (c *Chip) meters(p *policer, n int) bool {
 	p.refill(c.now, c.prof.ClockHz)
 	tokens := uint64(1)
@@ -126,7 +126,7 @@ func (c *Chip) meters(p *policer, n int) bool {
 	return p.Drop[colour]
 }
 
-// PolicerCounts returns the packets and bytes that a policer has found of each colour.
+// PolicerCounts returns the packets and bytes that a policer has metered, by colour.
 func (c *Chip) PolicerCounts(id config.ID) [config.NumColours][2]uint64 {
 	if p := c.policers[id]; p != nil {
 		return p.counts

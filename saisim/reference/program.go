@@ -8,8 +8,7 @@ import (
 	"tamtam/saisim/pipe"
 )
 
-// A program is one version of a program with where its fields are in a PHV. It
-// never changes.
+// A program is one version of a program, with the positions of its fields in a PHV. It never changes.
 type program struct {
 	*pipe.Program
 	at    map[string]int
@@ -34,7 +33,7 @@ func newProgram(p *pipe.Program) *program {
 	return v
 }
 
-// newPHV returns a PHV whose fields are all 0.
+// newPHV returns a PHV whose fields are all zero.
 func (v *program) newPHV() phv { return make(phv, len(v.width)) }
 
 func (v *program) get(p phv, field string) uint64 { return p[v.at[field]] }
@@ -45,7 +44,7 @@ func (v *program) set(p phv, field string, x uint64) {
 	p[i] = low(x, v.width[i])
 }
 
-// low is x modulo 2^n; n is at most 64.
+// low returns x modulo 2^n. n is at most 64.
 func low(x uint64, n int) uint64 {
 	if n >= 64 {
 		return x
@@ -53,7 +52,7 @@ func low(x uint64, n int) uint64 {
 	return x % (1 << n)
 }
 
-// masked is a field of a key or hash.
+// masked returns the masked value of a field of a key or hash.
 func (v *program) masked(p phv, in pipe.Input) uint64 {
 	if in.Mask == 0 {
 		return v.get(p, in.Field)
@@ -61,8 +60,8 @@ func (v *program) masked(p phv, in pipe.Input) uint64 {
 	return v.get(p, in.Field) & in.Mask
 }
 
-// A memory is what one pipe of the chip remembers for a program: registers by
-// name, and counters by table and entry.
+// A memory is the state that one pipe of the chip keeps for a program: registers by name, and counters by table and
+// entry.
 type memory struct {
 	registers map[string]*words
 	counters  map[counterName]*count
@@ -73,7 +72,7 @@ type words struct {
 	word         []uint64
 }
 
-// A count is what a table counts for an entry or its default.
+// A count holds the counters of an entry or of a table's default.
 type count struct{ Packets, Bytes uint64 }
 
 type counterName struct {
@@ -83,22 +82,23 @@ type counterName struct {
 	forDefault bool
 }
 
-// An outcome says what became of a table; the zero outcome is skipped.
+// An outcome is the result of a table. The zero outcome means that it was skipped.
 type outcome struct {
 	ran, hit bool
 	action   string
 }
 
-// A run is the way of one packet through the program in one pipe.
+// A run is the execution of the program for one packet in one pipe.
 type run struct {
 	*program
-	name     string // of the pipe
+	name     string // name of the pipe
 	pipe     *pipe.Pipe
 	memory   *memory
 	phv      phv
 	outcomes map[string]outcome
 	faults   *faults
-	// ran is told what tables run, found of each look into one with a key; nil: nobody wants to know.
+	// ran is called for each table that runs, and found for each lookup with a key. A nil found means that there is no
+	// observer.
 	ran   func(table string, o outcome)
 	found func(table string, e *pipe.Entry)
 }
@@ -116,8 +116,8 @@ func (r *run) stage(stage int) {
 	}
 }
 
-// gateOf is the gate of a table: its own, unless it is in another's place, and
-// everything is known there that the other's gate asks for.
+// gateOf returns the gate of a table. It is the gate of another table if a fault misplaces this one and that gate
+// depends only on tables that ran before.
 func (r *run) gateOf(t *pipe.Table) [][]pipe.Term {
 	into, ok := r.faults.misplace[r.name+"."+t.Name]
 	at := slices.IndexFunc(r.pipe.Tables, func(x pipe.Table) bool { return ok && r.name+"."+x.Name == into })
@@ -142,7 +142,7 @@ func (r *run) index(table string) int {
 	return slices.IndexFunc(r.pipe.Tables, func(x pipe.Table) bool { return x.Name == table })
 }
 
-// gate reports whether a table runs.
+// gate reports whether a gate lets a table run.
 func (r *run) gate(rows [][]pipe.Term, before phv) bool {
 	if len(rows) == 0 {
 		return true
@@ -254,7 +254,7 @@ func matches(t *pipe.Table, e *pipe.Entry, key []uint64, widths []int) bool {
 	return true
 }
 
-// prefixMatches compares the first bits of the fields put after one another.
+// prefixMatches compares the first bits of the concatenated fields.
 func prefixMatches(e *pipe.Entry, key []uint64, widths []int) bool {
 	left := int(e.Prefix)
 	for i, m := range e.Key {
@@ -278,7 +278,7 @@ func precedes(match string, e, f *pipe.Entry) bool {
 	return false
 }
 
-// action runs an action: all of it reads the PHV as it was before the stage.
+// action runs an action. All its operands are read from the PHV before the stage.
 func (r *run) action(stage int, a *pipe.Action, args []uint64, before phv) {
 	operand := func(o pipe.Operand) uint64 { return r.operand(stage, a, args, before, o) }
 	for _, c := range a.Calls {
@@ -304,7 +304,7 @@ func (r *run) action(stage int, a *pipe.Action, args []uint64, before phv) {
 	}
 }
 
-// compute is an operation of an action, modulo 2^64.
+// compute returns the result of an operation of an action, modulo 2^64.
 func compute(do string, a, b uint64) uint64 {
 	switch do {
 	case "set":
@@ -320,7 +320,7 @@ func compute(do string, a, b uint64) uint64 {
 	case "xor":
 		return a ^ b
 	case "shl":
-		return a << b // Go: 0 from 64 on
+		return a << b // in Go, the result is 0 for shifts of 64 or more
 	case "shr":
 		return a >> b
 	case "min":
@@ -354,7 +354,7 @@ func (r *run) operand(stage int, a *pipe.Action, args []uint64, before phv, o pi
 	return x
 }
 
-// hash is the CRC of the inputs, bit by bit.
+// hash returns the CRC of the inputs, computed bit by bit.
 func (r *run) hash(h *pipe.Hash, before phv) uint64 {
 	width, poly := h.Width, h.Poly
 	if h.CRC != "" {
@@ -440,7 +440,7 @@ func (m *memory) call(reg *pipe.Register, name string, index, x, y uint64) uint6
 	return 0
 }
 
-// update is what a stateful ALU computes, modulo 2^w.
+// update returns the result of a stateful ALU, modulo 2^w.
 func update(do string, a, b uint64, w int) uint64 {
 	most := low(^uint64(0), w)
 	switch do {
@@ -460,7 +460,7 @@ func update(do string, a, b uint64, w int) uint64 {
 	return low(compute(do, a, b), w)
 }
 
-// guard reports whether a guard holds, given whether the conditions do.
+// guard reports whether a guard holds. holds contains the results of the two conditions.
 func guard(when string, holds [2]bool) bool {
 	literal := func(s string) bool {
 		switch s {
@@ -482,9 +482,8 @@ func guard(when string, holds [2]bool) bool {
 	return when == "" || literal(when)
 }
 
-// newMemory returns the memory of a pipe for a new program: registers of the same
-// stage, name, width and depth keep their content, and counters of the same table and
-// entry theirs.
+// newMemory returns the memory of a pipe for a new program. Registers of the same stage, name, width and depth keep
+// their content. Counters of the same table and entry keep theirs.
 func newMemory(p *pipe.Pipe, old *memory) *memory {
 	m := &memory{registers: map[string]*words{}, counters: map[counterName]*count{}}
 	for _, r := range p.Registers {

@@ -10,8 +10,8 @@ import (
 	"tamtam/saisim/tm"
 )
 
-// A queue holds the copies that wait for a port's egress. What it takes and when
-// it gives is written from the text of saisim/tm, nothing of its code is used.
+// A queue holds the copies that wait for a port's egress. Its admission and scheduling follow the text of saisim/tm,
+// and use none of its code.
 type queue struct {
 	tm.Settings
 	tm.Counts
@@ -67,7 +67,7 @@ func (s *scheduler) empty() bool {
 	return true
 }
 
-// QueueState returns what a queue holds and has counted, false if there is none.
+// QueueState returns the content and counters of a queue. It returns false if there is no such queue.
 func (c *Chip) QueueState(id saisim.PortID, i int) (saisim.QueueState, bool) {
 	p := c.portAt(id)
 	if p == nil || i >= len(p.queues) {
@@ -79,7 +79,7 @@ func (c *Chip) QueueState(id saisim.PortID, i int) (saisim.QueueState, bool) {
 	}, true
 }
 
-// choose returns the queue that gives the next packet; there must be one.
+// choose returns the queue that supplies the next packet. At least one must not be empty.
 func (s *scheduler) choose() *queue {
 	for i := len(s.queues) - 1; i >= 0; i-- {
 		if q := s.queues[i]; q.Discipline.Strict && len(q.items) > 0 {
@@ -110,7 +110,7 @@ func (s *scheduler) choose() *queue {
 	}
 }
 
-// take takes the first copy out of the queue.
+// take dequeues the first copy of the queue.
 func (q *queue) take() *outgoing {
 	o := q.items[0]
 	q.items = q.items[1:]
@@ -122,7 +122,7 @@ func (q *queue) take() *outgoing {
 	return o
 }
 
-// free is how many cells of a pool are neither used nor reserved.
+// free returns how many cells of a pool are neither used nor reserved.
 func (c *Chip) free(pool int) int {
 	n := c.conf.poolCells(c.prof, pool)
 	for _, p := range c.ports {
@@ -135,7 +135,7 @@ func (c *Chip) free(pool int) int {
 	return n
 }
 
-// ask asks a queue to take a copy, and reports whether that is to be marked.
+// ask decides whether a queue accepts a copy. mark reports whether the copy is to be marked.
 func (c *Chip) ask(q *queue, o *outgoing, ecnCapable bool) (mark bool, why drop.Reason, ok bool) {
 	held, n := q.cells(c.prof), cellsOf(c.prof, o)
 	own := min(n, max(0, int(q.Reserved)-held))
@@ -163,7 +163,7 @@ func (c *Chip) ask(q *queue, o *outgoing, ecnCapable bool) (mark bool, why drop.
 	return false, 0, true
 }
 
-// limited says whether so many cells are more than the queue may hold.
+// limited reports whether so many cells exceed the limit of the queue.
 func (q *queue) limited(cells, free int) bool {
 	switch {
 	case q.Limit.Static:
@@ -176,7 +176,7 @@ func (q *queue) limited(cells, free int) bool {
 	return false
 }
 
-// hit is WRED's verdict, by fractions of big integers.
+// hit reports WRED's decision, computed with fractions of big integers.
 func (q *queue) hit() bool {
 	w, n := q.WRED, uint64(q.bytes())
 	if n < w.Min || n >= w.Max {
@@ -195,7 +195,7 @@ func (q *queue) hit() bool {
 	return drawn.Cmp(chance) < 0
 }
 
-// trafficClass sorts a frame that came in.
+// trafficClass classifies a received frame.
 func trafficClass(qos config.QoS, h headers) uint8 {
 	if qos.DSCP != nil && h.ip != nil {
 		return qos.DSCP[h.ip.tos>>2]

@@ -12,9 +12,8 @@ import (
 	"tamtam/tam/record"
 )
 
-// Table recording. A packet carries the list of the tables that it ran, each copy its
-// own behind that; the bits of a record are looked up in the list when a record is
-// made, by the marks of the plan that the packet met when it entered.
+// Table recording: a packet carries the list of the tables that it ran, and each copy has its own list after that. The
+// bits of a record are looked up in the list when the record is made, by the marks of the plan at the packet's entry.
 
 // A recorder is a session of a plan.
 type recorder struct {
@@ -23,25 +22,23 @@ type recorder struct {
 	*RecordCounts
 }
 
-// RecordCounts are what a session has counted, in the order of a
-// [record.ObjectCounters] window.
+// RecordCounts holds the counters of a session, in the order of a [record.ObjectCounters] register read.
 type RecordCounts struct{ Matched, NotSampled, Made, Lost uint64 }
 
-// A recorderName is by what counts live on when a plan is set anew.
+// A recorderName is the key by which counters survive when a plan is set again.
 type recorderName struct {
 	plan  config.ID
 	label string
 }
 
-// A recording is a session that records a packet, by the mirror session with that
-// index.
+// A recording is a session that records a packet, with the index of its mirror session.
 type recording struct {
 	index int
 	*recorder
 }
 
-// setPlans gives a configuration the sessions of its plans. A plan that is not in
-// effect any more may come back, with what it has counted.
+// setPlans gives a configuration the sessions of its plans. A plan that is no longer in effect may return, with its
+// counters.
 func (c *Chip) setPlans(conf *settings) {
 	for i := range conf.RecordPlans {
 		plan := &conf.RecordPlans[i]
@@ -58,8 +55,7 @@ func (c *Chip) setPlans(conf *settings) {
 	}
 }
 
-// RecordCounts returns what the session of a label has counted, false if no plan has
-// it.
+// RecordCounts returns the counters of the session with a label. It returns false if no plan has it.
 func (c *Chip) RecordCounts(label string) (RecordCounts, bool) {
 	if r := c.conf.recorders[label]; r != nil {
 		return *r.RecordCounts, true
@@ -67,10 +63,10 @@ func (c *Chip) RecordCounts(label string) (RecordCounts, bool) {
 	return RecordCounts{}, false
 }
 
-// records says whether a mirror session makes records, and no copies of its own.
+// records reports whether a mirror session makes records instead of copies.
 func records(m config.Mirror) bool { return strings.HasPrefix(m.Label, record.LabelPrefix) }
 
-// graphOf is the version of the graph of what the chip does with a program.
+// graphOf returns the graph version of the chip with a program.
 func (c *Chip) graphOf(v *version) uint64 {
 	if v == nil {
 		return c.bareGraph
@@ -78,20 +74,20 @@ func (c *Chip) graphOf(v *version) uint64 {
 	return v.graph
 }
 
-// ran notes that the packet ran a table in the ingress pipe.
+// ran records that the packet ran a table in the ingress pipe.
 func (pk *packet) ran(table string, hit bool) {
 	pk.tables = append(pk.tables, record.Step{Table: table, Hit: hit})
 }
 
-// ranTable notes that the packet ran a table of the program in the ingress pipe.
+// ranTable records that the packet ran a table of the program in the ingress pipe.
 func (pk *packet) ranTable(table string, o outcome) { pk.tables = append(pk.tables, stepOf(table, o)) }
 
-// ranTableToo notes that a copy ran one in the egress pipe.
+// ranTableToo records that a copy ran a table of the program in the egress pipe.
 func (o *outgoing) ranTableToo(table string, x outcome) {
 	o.egressTables = append(o.egressTables, stepOf(table, x))
 }
 
-// stepOf is a table of the program that ran: the action counts of an entry that was hit.
+// stepOf returns the step of a program table that ran. It holds an action only if an entry was hit.
 func stepOf(table string, o outcome) record.Step {
 	s := record.Step{Table: table, Hit: o.hit}
 	if o.hit {
@@ -100,16 +96,16 @@ func stepOf(table string, o outcome) record.Step {
 	return s
 }
 
-// ranToo notes that a copy ran a table in the egress pipe.
+// ranToo records that a copy ran a table in the egress pipe.
 func (o *outgoing) ranToo(table string, hit bool) {
 	o.egressTables = append(o.egressTables, record.Step{Table: table, Hit: hit})
 }
 
-// path is every table that the copy ran.
+// path returns every table that the copy ran.
 func (o *outgoing) path() []record.Step { return slices.Concat(o.tables, o.egressTables) }
 
-// choose has sessions that pre-ingress entries mirror to record the packet, and returns
-// the others.
+// choose starts the recordings of a packet among the sessions to which pre-ingress entries mirror it. It returns the
+// other sessions.
 func (c *Chip) choose(pk *packet, set []int) (mirrors []int) {
 	for _, m := range pk.conf.mirrorsByIndex {
 		if !slices.Contains(set, m.Index) {
@@ -140,7 +136,7 @@ func (c *Chip) choose(pk *packet, set []int) (mirrors []int) {
 	return mirrors
 }
 
-// recordBits are the containers of a plan as they are on the wire, for a path.
+// recordBits returns the containers of a plan for a path, in wire format.
 func recordBits(p *config.RecordPlan, path []record.Step) (b []byte) {
 	set := map[int]bool{}
 	for _, m := range p.Marks {
@@ -166,8 +162,8 @@ func recordBits(p *config.RecordPlan, path []record.Step) (b []byte) {
 	return b
 }
 
-// recordCopy makes the records of a copy that is through the egress pipe then, or was
-// dropped now at p or was punted (nil).
+// recordCopy makes the records of a copy at the time when it is, or would be, through the egress pipe. p is the port
+// that sends or drops it, and nil for the copy to the CPU.
 func (c *Chip) recordCopy(o *outgoing, p *port, why drop.Reason) {
 	if o.made() || len(o.recordings) == 0 {
 		return
@@ -179,7 +175,7 @@ func (c *Chip) recordCopy(o *outgoing, p *port, why drop.Reason) {
 		if o.asked {
 			e.queue = o.queue
 		}
-	case why == 0: // the CPU has it
+	case why == 0: // the copy goes to the CPU
 		e.trap, e.queue = o.trap, o.queue
 	default:
 		e.trap = o.trapBehind(why)
@@ -188,19 +184,19 @@ func (c *Chip) recordCopy(o *outgoing, p *port, why drop.Reason) {
 	c.later(func() { c.makeRecords(o.packet, path, e) })
 }
 
-// A fate is where a copy, or a packet without any, ends.
+// A fate is where a copy, or a packet without copies, ends.
 type fate struct {
 	why   drop.Reason
 	out   uint16 // number of the port
 	lane  saisim.PortID
 	queue uint8
 	trap  config.Trap
-	// identities are those of entries and of the queue; left: some are left out.
+	// identities holds those of entries and of the queue. left is true if some are left out.
 	identities []byte
 	left       bool
 }
 
-// makeRecords queues the record copies of a packet that took a path.
+// makeRecords queues the record copies of a packet with its path.
 func (c *Chip) makeRecords(pk *packet, path []record.Step, e fate) {
 	for _, r := range pk.recordings {
 		i := slices.IndexFunc(c.conf.Mirrors, func(m config.Mirror) bool { return m.Index == r.index && m.Label == r.Label })
@@ -230,7 +226,7 @@ func (c *Chip) makeRecords(pk *packet, path []record.Step, e fate) {
 	}
 }
 
-// noteRecord tells what there was to a record.
+// noteRecord reports the events of a record.
 func (c *Chip) noteRecord(pk *packet, m *config.Mirror, rec *record.Record, r recording, path []record.Step) {
 	var say []string
 	add := func(is bool, what string) {
@@ -291,19 +287,19 @@ func (c *Chip) noteRecord(pk *packet, m *config.Mirror, rec *record.Record, r re
 	}
 }
 
-// A doing is work at a later cycle: what is done for copies when they are, or would
-// be, through the egress pipe, in the order in which they got there.
+// A doing is work for a later cycle. It is done for copies when they are, or would be, through the egress pipe, in the
+// order of their arrival there.
 type doing struct {
 	at saisim.Cycle
 	do func()
 }
 
-// later has something done egressCycles from now.
+// later schedules do for len(c.egress) cycles from now.
 func (c *Chip) later(do func()) {
 	c.doings = append(c.doings, doing{c.now + saisim.Cycle(len(c.egress)), do})
 }
 
-// doLater does what is to be done in this cycle.
+// doLater does the work scheduled for this cycle.
 func (c *Chip) doLater() {
 	for len(c.doings) > 0 && c.doings[0].at == c.now {
 		do := c.doings[0].do
@@ -312,26 +308,26 @@ func (c *Chip) doLater() {
 	}
 }
 
-// An Ending is where a copy, or a packet without any, ended, and the tables that it
-// ran. Copies for mirror sessions have none.
+// An Ending is where a copy, or a packet without copies, ended, with the tables that it ran. Copies for mirror sessions
+// have none.
 type Ending struct {
 	ID    uint64
 	In    saisim.PortID
-	Port  saisim.PortID // where it was sent or dropped; CPUPort: the CPU
-	Sent  bool          // or punted
+	Port  saisim.PortID // port at which it was sent or dropped; CPUPort means the CPU
+	Sent  bool          // it was sent or punted
 	Why   drop.Reason
-	Trap  config.Trap // of which the CPU has the copy, or that took the packet
-	Graph uint64      // version of the graph that the packet met
+	Trap  config.Trap // trap by which the CPU got the copy, or that dropped the packet
+	Graph uint64      // version of the graph at the packet's entry
 	Path  []record.Step
 }
 
-// faults are what is wrong with the chip, as a compiler's bug would make it.
+// A faults holds the injected faults of the chip. They imitate a compiler's bugs.
 type faults struct {
 	skip     []string          // tables that never run
-	misplace map[string]string // a program's table, and under whose gate it runs
+	misplace map[string]string // by program table, the table under whose gate it runs
 }
 
-// with returns what is wrong after one more thing.
+// with returns the faults after another change.
 func (f *faults) with(more pipe.Fault) *faults {
 	g := &faults{slices.Clone(f.skip), maps.Clone(f.misplace)}
 	switch more.Do {

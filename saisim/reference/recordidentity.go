@@ -9,8 +9,9 @@ import (
 	"tamtam/tam/record"
 )
 
-// identities are those of what a copy has hit in tables, and of its queue, as a record has them; left says that some
-// are left out: of ACL tables beyond the first looks of a pipe, or because there was no room.
+// identities returns the identities of the entries that a copy has hit, and of its queue, in record format. left
+// reports whether some are left out: those of ACL tables beyond the first lookups of a pipe, or those beyond the space
+// limit.
 func (c *Chip) identities(o *outgoing) (b []byte, left bool) {
 	add := func(kind record.IdentityKind, value ...byte) {
 		if len(b)+2+len(value) > record.MaxIdentities {
@@ -51,7 +52,7 @@ func (c *Chip) identities(o *outgoing) (b []byte, left bool) {
 	return b, left
 }
 
-// identifyWay is identities for what is between the ACLs of both pipes.
+// identifyWay adds the identities of the tables between the ACLs of both pipes.
 func (c *Chip) identifyWay(o *outgoing, add func(record.IdentityKind, ...byte)) {
 	found := func(tables ...string) (f saisim.Finding, ok bool) {
 		i := slices.IndexFunc(*o.heard, func(f saisim.Finding) bool { return slices.Contains(tables, f.Table) })

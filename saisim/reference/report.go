@@ -13,7 +13,7 @@ import (
 	"tamtam/tam/dropreport"
 )
 
-// Part of a cycle's work in which a drop happens, in the order in which drops of one cycle are reported.
+// These constants are the parts of a cycle's work. Drops of one cycle are reported in this order.
 const (
 	atEgressMAC = iota
 	atQueues
@@ -22,15 +22,15 @@ const (
 	atControl
 )
 
-// reporting is what the chip knows of drops that are to be reported, and of those that were.
+// reporting is the state of the drop reports.
 type reporting struct {
 	pending []pendingDrop // in the order in which they will be reported
 	streams map[streamName]*stream
 	sends   map[sendName]*send
 	events  map[config.ID]*eventState
-	part    int       // of the cycle's work
-	own     bool      // what is dropped is a report
-	before  *settings // while ports are removed, the settings that they had; nil: none is
+	part    int       // part of the cycle's work
+	own     bool      // true while the dropped frame is a report itself
+	before  *settings // settings before a removal of ports, while it is in progress; nil otherwise
 }
 
 // A pendingDrop waits to be reported.
@@ -43,7 +43,7 @@ type pendingDrop struct {
 	fillers []filler
 }
 
-// A filler is an interface, and what of it stands in a queue.
+// A filler is an interface, with its bytes in a queue.
 type filler struct {
 	port  uint32
 	bytes int
@@ -59,7 +59,7 @@ type stream struct {
 	counts   [dropreport.NumWords]uint64
 }
 
-// A sendName is an event's reports to a collector in a stream; with what their templates depend on.
+// A sendName identifies an event's reports to a collector in a stream. It contains all that the templates depend on.
 type sendName struct {
 	event, collector config.ID
 	stream           streamName
@@ -74,12 +74,12 @@ type send struct {
 	known    map[uint16]bool
 }
 
-// An eventState is what is kept of an event.
+// An eventState is the state of an event.
 type eventState struct {
 	seen    uint64
 	counts  [dropreport.NumWords]uint64
 	limiter *policer
-	flows   []*dropFlow // by the end of their intervals
+	flows   []*dropFlow // sorted by the end of their intervals
 	aging   saisim.Cycle
 }
 
@@ -89,20 +89,21 @@ func newReporting() reporting {
 	}
 }
 
-// reportWait is how long after a drop its report is made: behind all that is still to happen in its cycle.
+// reportWait returns the cycles between a drop and its report. The report comes after everything else that happens in
+// the drop's cycle.
 func (c *Chip) reportWait() saisim.Cycle {
 	p := &c.prof
 	return 1024 + saisim.Cycle(p.Parser+p.IngressStages*p.StageCycles+p.TrafficManager)
 }
 
-// cyclesOf is the first cycle that is not before a time from the start.
+// cyclesOf returns the first cycle that is not before a time since the start.
 func (c *Chip) cyclesOf(d time.Duration) saisim.Cycle {
 	n := new(big.Int).Mul(big.NewInt(int64(d)), new(big.Int).SetUint64(c.prof.ClockHz))
 	n.Add(n, big.NewInt(999_999_999))
 	return saisim.Cycle(n.Div(n, big.NewInt(1_000_000_000)).Uint64())
 }
 
-// setReporting takes the rows of a configuration. What no row speaks of any more is forgotten.
+// setReporting applies the rows of a configuration. State without a row is dropped.
 func (c *Chip) setReporting(conf *settings) {
 	had := c.reporting.events
 	c.reporting.events = map[config.ID]*eventState{}
@@ -134,7 +135,7 @@ func (c *Chip) setReporting(conf *settings) {
 	c.reporting.streams, c.reporting.sends = streams, sends
 }
 
-// limit has the number of an event's reports bounded, or not. Tokens stay as far as there is room for them.
+// limit applies the rate limit of an event's reports, if it has one. Tokens are kept up to the new burst.
 func (x *eventState) limit(c *Chip, e config.TAMEvent) {
 	if e.Rate == 0 {
 		x.limiter = nil
@@ -160,7 +161,8 @@ func (conf *settings) collectorsOf(e config.TAMEvent) (list []config.TAMCollecto
 	return list
 }
 
-// domainOf is that of the first TAM object that lists the event, 0 without one; of an object of IFA its device.
+// domainOf returns the domain of the first TAM object that lists the event, or 0 without one. For an object of IFA, it
+// returns its device.
 func (conf *settings) domainOf(e config.ID) uint32 {
 	if r, of := conf.tamInts[e]; of {
 		return r.SwitchID
@@ -178,7 +180,7 @@ func (conf *settings) sendName(e config.TAMEvent, to config.TAMCollector) sendNa
 		conf.domainOf(e.ID)}, e.Layout, e.Enterprise}
 }
 
-// eventsOf are those that some TAM objects list and that there are.
+// eventsOf returns the existing events that the given TAM objects list.
 func (conf *settings) eventsOf(tams []config.ID) (events []config.ID) {
 	for _, t := range conf.TAMs {
 		if !slices.Contains(tams, t.ID) {
@@ -193,7 +195,7 @@ func (conf *settings) eventsOf(tams []config.ID) (events []config.ID) {
 	return events
 }
 
-// noteDrop keeps a drop in mind that is to be reported, by the configuration that it met.
+// noteDrop queues a drop for reporting, with the configuration that applied to it.
 func (c *Chip) noteDrop(d dropping) {
 	pk := d.pk
 	conf, part := c.conf, c.reporting.part
@@ -229,7 +231,7 @@ func (x pendingDrop) behind(y pendingDrop) bool {
 	return x.At > y.At || x.At == y.At && x.part > y.part
 }
 
-// stage is where the packet was dropped.
+// stage returns the stage at which the packet was dropped.
 func (x pendingDrop) stage() dropreport.Stage {
 	switch {
 	case x.Punted:
@@ -243,7 +245,7 @@ func (x pendingDrop) stage() dropreport.Stage {
 	return dropreport.StageIngress
 }
 
-// flags are those of the drop; those of the clock apart.
+// flags returns the flags of the drop, except those of the clock.
 func (x pendingDrop) flags() (f uint8) {
 	if x.Punted {
 		f |= dropreport.FlagPunted
@@ -257,7 +259,8 @@ func (x pendingDrop) flags() (f uint8) {
 	return f
 }
 
-// interfaceOf is the number of a port's interface, 0: there is no such port, or it has none.
+// interfaceOf returns the number of a port's interface. It is zero if there is no such port, or if the port has no
+// number.
 func (conf *settings) interfaceOf(id saisim.PortID) uint32 {
 	p, ok := conf.portByID[id]
 	if !ok || p.Number == 65535 {
@@ -266,7 +269,7 @@ func (conf *settings) interfaceOf(id saisim.PortID) uint32 {
 	return uint32(p.Number) + 1
 }
 
-// fillersOf says by whom a queue is filled: the three with most bytes.
+// fillersOf returns the three interfaces with the most bytes in a queue.
 func (c *Chip) fillersOf(conf *settings, id saisim.PortID, queue uint8) []filler {
 	sum := map[uint32]int{}
 	for _, o := range c.portAt(id).queues[queue].items {
@@ -289,7 +292,7 @@ func (c *Chip) fillersOf(conf *settings, id saisim.PortID, queue uint8) []filler
 	return all[:min(len(all), dropreport.Fillers)]
 }
 
-// makeReports reports the drops that have waited long enough, then what intervals of flows have ended.
+// makeReports reports the drops that have waited long enough, and then the flow intervals that have ended.
 func (c *Chip) makeReports() {
 	for len(c.reporting.pending) > 0 && c.reporting.pending[0].At+c.reportWait() <= c.now {
 		x := c.reporting.pending[0]
@@ -307,7 +310,7 @@ func (c *Chip) makeReports() {
 	}
 }
 
-// nextReport is the next cycle in which something is to be reported.
+// nextReport returns the next cycle with something to report.
 func (c *Chip) nextReport() saisim.Cycle {
 	next := ^saisim.Cycle(0)
 	if len(c.reporting.pending) > 0 {
@@ -321,7 +324,7 @@ func (c *Chip) nextReport() saisim.Cycle {
 	return next
 }
 
-// reportDrop has an event report a drop that it has selected.
+// reportDrop reports a drop that an event has selected.
 func (c *Chip) reportDrop(e config.TAMEvent, x pendingDrop) {
 	s := c.reporting.events[e.ID]
 	word := dropreport.WordDrops
@@ -344,7 +347,7 @@ func (c *Chip) reportDrop(e config.TAMEvent, x pendingDrop) {
 	c.flowDrop(e, s, &r)
 }
 
-// mayReport reports whether the rate lets a report pass.
+// mayReport reports whether the rate limit allows a report.
 func (c *Chip) mayReport(s *eventState) bool {
 	if s.limiter != nil {
 		s.limiter.refill(c.now, c.prof.ClockHz)
@@ -357,7 +360,7 @@ func (c *Chip) mayReport(s *eventState) bool {
 	return true
 }
 
-// sendReport sends a record to the collectors of an event, if it may, and says whether it might.
+// sendReport sends a record to the collectors of an event, if the rate limit allows it, and reports whether it did.
 func (c *Chip) sendReport(e config.TAMEvent, s *eventState, r *dropRecord) bool {
 	if !c.mayReport(s) {
 		return false
@@ -366,7 +369,7 @@ func (c *Chip) sendReport(e config.TAMEvent, s *eventState, r *dropRecord) bool 
 	return true
 }
 
-// sendRecord sends a record to those collectors of an event that it can, and says to how many.
+// sendRecord sends a record to all reachable collectors of an event, and returns how many there are.
 func (c *Chip) sendRecord(e config.TAMEvent, r *dropRecord) (sent int) {
 	for _, to := range c.conf.collectorsOf(e) {
 		name := c.conf.sendName(e, to)
@@ -382,7 +385,7 @@ func (c *Chip) sendRecord(e config.TAMEvent, r *dropRecord) (sent int) {
 	return sent
 }
 
-// leaveReport sends a frame with a report, by the port or the CPU.
+// leaveReport sends a frame with a report, at the port or to the CPU.
 func (c *Chip) leaveReport(m *messenger, frame []byte) {
 	pk := newPacket(saisim.Frame{Data: frame})
 	pk.in, pk.rx, pk.number, pk.conf = saisim.CPUPort, c.now, 65535, c.conf
@@ -415,7 +418,7 @@ func (c *Chip) leaveReport(m *messenger, frame []byte) {
 	c.enqueue(p, o)
 }
 
-// dscp is that of reports: the collector's, or the event's where that is 0.
+// dscp returns the DSCP of reports: the collector's, or the event's if that is zero.
 func (m *messenger) dscp() uint8 {
 	if m.to.DSCP != 0 {
 		return m.to.DSCP
@@ -423,7 +426,7 @@ func (m *messenger) dscp() uint8 {
 	return m.e.DSCP
 }
 
-// ReportCounts are the counters of the reports from one address and port to another.
+// ReportCounts returns the counters of the reports from one address and port to another.
 func (c *Chip) ReportCounts(src, dst netip.AddrPort) (n [dropreport.NumWords]uint64) {
 	add := func(counts [dropreport.NumWords]uint64) {
 		for i, v := range counts {

@@ -8,16 +8,16 @@ import (
 	"tamtam/tam/dropreport"
 )
 
-// A dropFlow is a flow of drops of an event with a threshold.
+// A dropFlow is a flow of drops, for an event with a threshold.
 type dropFlow struct {
 	dropRecord
-	until   saisim.Cycle // the end of its interval
+	until   saisim.Cycle // end of its interval
 	used    uint64       // number of its last drop
-	pending uint64       // packets that no report has
-	more    bool         // there were more in its interval
+	pending uint64       // packets that are not in any report yet
+	more    bool         // the interval had further drops
 }
 
-// flowDrop is a drop of an event with a threshold.
+// flowDrop handles a drop of an event with a threshold.
 func (c *Chip) flowDrop(e config.TAMEvent, s *eventState, r *dropRecord) {
 	for _, f := range s.flows {
 		if f.flow.equal(r.flow) {
@@ -42,7 +42,7 @@ func (c *Chip) flowDrop(e config.TAMEvent, s *eventState, r *dropRecord) {
 	f.framed, f.frame, f.queued = false, nil, false
 }
 
-// begin begins an interval; none ends before one that has begun earlier.
+// begin begins an interval. No interval ends before one that began earlier.
 func (s *eventState) begin(f *dropFlow, now saisim.Cycle) {
 	f.until = now + s.aging
 	if n := len(s.flows); n > 0 {
@@ -51,7 +51,7 @@ func (s *eventState) begin(f *dropFlow, now saisim.Cycle) {
 	s.flows = append(s.flows, f)
 }
 
-// intervalEnds is the end of the interval of the event's first flow.
+// intervalEnds ends the interval of the event's first flow.
 func (c *Chip) intervalEnds(e config.TAMEvent, s *eventState) {
 	f := s.flows[0]
 	s.flows = s.flows[1:]

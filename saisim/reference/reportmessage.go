@@ -12,25 +12,25 @@ import (
 	"tamtam/tam/ipfix"
 )
 
-// A dropRecord is what a report says.
+// A dropRecord is the content of a report.
 type dropRecord struct {
 	event                     dropreport.Event
-	at, first, last           uint64 // NTP's times
-	timing                    uint8  // flags of these
+	at, first, last           uint64 // in NTP format
+	timing                    uint8  // flags of these times
 	delta, total              uint64
 	flow                      flowName
 	frame                     []byte
-	length                    int // of the frame, before a capture cut it
+	length                    int // length of the frame before truncation
 	framed, queued, withTimes bool
 	queue                     uint8
 	depth                     int
 	fillers                   []filler
 }
 
-// A flowName is what flows of drops differ in.
+// A flowName is the key by which flows of drops differ.
 type flowName struct {
 	ip      *flowIP
-	noIP    *[14]byte // destination, source, EtherType behind tags
+	noIP    *[14]byte // destination, source, EtherType after the tags
 	in, out uint32
 	why     drop.Reason
 	stage   dropreport.Stage
@@ -58,7 +58,7 @@ func (a flowName) equal(b flowName) bool {
 	return same() && a.in == b.in && a.out == b.out && a.why == b.why && a.stage == b.stage && a.flags == b.flags
 }
 
-// recordOf says what is known of a drop.
+// recordOf returns the record of a drop.
 func (c *Chip) recordOf(x pendingDrop) dropRecord {
 	r := dropRecord{frame: x.Data, length: x.Len, framed: true, queue: x.Queue, depth: int(x.Depth), fillers: x.fillers,
 		queued: x.stage() == dropreport.StageMMU}
@@ -86,7 +86,7 @@ func (c *Chip) recordOf(x pendingDrop) dropRecord {
 	return r
 }
 
-// ntp is what the clock says at a cycle, by the definition of NTP's format, and what is wrong with that.
+// ntp returns the clock reading at a cycle in NTP's format, and the flags for its defects.
 func (c *Chip) ntp(at saisim.Cycle) (uint64, uint8) {
 	t := c.timeOfDay(at)
 	flags := uint8(0)
@@ -111,7 +111,7 @@ type messenger struct {
 	domain uint32
 }
 
-// elements are those of a record, in the order of the wire, with their lengths.
+// elements returns the elements of a record in wire order, and the mask of their groups.
 func (m *messenger) elements(r *dropRecord) (mask uint16, list []*ipfix.Element) {
 	if m.e.Layout == config.ReportFixed {
 		return 0, dropreport.Fixed()
@@ -157,13 +157,13 @@ func (m *messenger) enterprise() uint32 {
 	return m.e.Enterprise
 }
 
-// record sends a record, and before it what the collector must know.
+// record sends a record, preceded by the templates and descriptions that the collector needs.
 func (m *messenger) record(r *dropRecord) {
 	mask, fields := m.elements(r)
 	s, c := m.send, m.chip
 	if !s.began || s.messages == config.ReportMessages || c.now >= s.at+c.cyclesOf(m.e.Templates) {
 		*s = send{began: true, at: c.now, known: map[uint16]bool{}}
-		if m.e.Layout != config.ReportIFA { // all of which are standard
+		if m.e.Layout != config.ReportIFA { // all elements of that layout are standard
 			m.describe()
 		}
 	}
@@ -181,7 +181,7 @@ func (m *messenger) record(r *dropRecord) {
 	m.message(set(m.base()+mask, b), 1)
 }
 
-// spec is a field of a template.
+// spec appends the specification of a template's field.
 func (m *messenger) spec(b []byte, f *ipfix.Element) []byte {
 	if f.Own {
 		return binary.BigEndian.AppendUint32(put16(b, 0x8000|f.ID, m.length(f)), m.enterprise())
@@ -189,10 +189,11 @@ func (m *messenger) spec(b []byte, f *ipfix.Element) []byte {
 	return put16(b, f.ID, m.length(f))
 }
 
-// set is a set of a message.
+// set returns a set of a message.
 func set(id uint16, b []byte) []byte { return append(put16(nil, id, uint16(4+len(b))), b...) }
 
-// describe sends what own elements are: the template alone, then as many at a time as a message has room for.
+// describe sends the descriptions of the enterprise's own elements. The template comes first, then as many descriptions
+// per message as fit.
 func (m *messenger) describe() {
 	id := m.base() + dropreport.InfoMask
 	m.template(set(3, put16(nil, id, 7, 2, 346, 4, 303, 2, 339, 1, 344, 1, 345, 2, 341, 65535, 340, 65535)), 0)
@@ -226,7 +227,7 @@ func (m *messenger) describe() {
 	}
 }
 
-// room is how long a message may be.
+// room returns the maximum length of a message.
 func (m *messenger) room() int {
 	if m.to.Src.Is4() {
 		return m.to.MTU - 20 - 8
@@ -234,7 +235,7 @@ func (m *messenger) room() int {
 	return m.to.MTU - 40 - 8
 }
 
-// values are those of a record, element by element.
+// values returns the encoded values of a record, element by element.
 func (m *messenger) values(r *dropRecord, fields []*ipfix.Element) []byte {
 	var b []byte
 	n := m.sectionLength(r, fields)
@@ -252,7 +253,7 @@ func (m *messenger) values(r *dropRecord, fields []*ipfix.Element) []byte {
 	return b
 }
 
-// sectionLength is how many bytes of the frame there is room for.
+// sectionLength returns how many bytes of the frame fit.
 func (m *messenger) sectionLength(r *dropRecord, fields []*ipfix.Element) int {
 	if !r.framed {
 		return 0
@@ -270,7 +271,7 @@ func (m *messenger) sectionLength(r *dropRecord, fields []*ipfix.Element) int {
 	return n
 }
 
-// value is that of an element; n bytes of the frame are in the record.
+// value returns the value of an element. n bytes of the frame are in the record.
 func (m *messenger) value(r *dropRecord, f *ipfix.Element, n int) *big.Int {
 	number := func(v uint64) *big.Int { return new(big.Int).SetUint64(v) }
 	bytes := func(b []byte) *big.Int { return new(big.Int).SetBytes(b) }
@@ -350,10 +351,10 @@ func (m *messenger) value(r *dropRecord, f *ipfix.Element, n int) *big.Int {
 	case "tamtamDropReasonEgress":
 		return why(false)
 	}
-	return number(0) // what the layout has, and the chip has not
+	return number(0) // elements of the layout that the chip does not have
 }
 
-// filler is the first, second or third, as the name of the element ends.
+// filler returns the filler whose number ends the name of the element: 1, 2 or 3.
 func (r *dropRecord) filler(f *ipfix.Element) filler {
 	if i := int(f.Name[len(f.Name)-1] - '1'); i < len(r.fillers) {
 		return r.fillers[i]
@@ -361,7 +362,7 @@ func (r *dropRecord) filler(f *ipfix.Element) filler {
 	return filler{}
 }
 
-// template sends a message that only says what others mean.
+// template sends a message with only templates or descriptions.
 func (m *messenger) template(set []byte, records int) {
 	m.stream.counts[dropreport.WordTemplates]++
 	m.message(set, records)
@@ -379,7 +380,7 @@ func (m *messenger) message(set []byte, records int) {
 	c.leaveReport(m, m.packet(b))
 }
 
-// packet puts Ethernet, IP and UDP in front of a message.
+// packet puts Ethernet, IP and UDP headers in front of a message.
 func (m *messenger) packet(b []byte) []byte {
 	to, own := &m.to, m.chip.conf.Switch.MAC
 	smac, dmac := to.SMAC, to.DMAC

@@ -8,15 +8,15 @@ import (
 	"tamtam/saisim/drop"
 )
 
-// A routed is how a routed packet is rewritten.
+// A routed describes how a routed packet is rewritten.
 type routed struct {
 	dmac, smac config.MAC
 	mtu        int // of the router interface
 	hop        netip.Addr
-	bits       uint8 // of the prefix that leads there; 0: an ACL entry does
+	bits       uint8 // length of the prefix that leads there; zero if an ACL entry does
 }
 
-// What is counted at a router interface: bytes and packets of each.
+// These constants index the counters of a router interface. Each has bytes and packets.
 const (
 	rifIn = iota
 	rifOut
@@ -24,8 +24,8 @@ const (
 	rifOutError
 )
 
-// countRIF counts a packet, on the ingress as it was received: without a header that it has got, and with one that it
-// has lost.
+// countRIF counts a packet. On the ingress, it is counted as received: without an outer header added since, and with
+// one removed since.
 func (c *Chip) countRIF(oid config.ID, what int, pk *packet) {
 	if c.rifs[oid] == nil {
 		c.rifs[oid] = &[8]uint64{}
@@ -38,7 +38,7 @@ func (c *Chip) countRIF(oid config.ID, what int, pk *packet) {
 	c.rifs[oid][2*what+1]++
 }
 
-// route decides where a packet goes that came to a router interface.
+// route decides where a packet goes that arrived at a router interface.
 func (c *Chip) route(pk *packet) drop.Reason {
 	in := pk.router
 	why := c.findRoute(pk)
@@ -79,7 +79,7 @@ func (c *Chip) findRoute(pk *packet) drop.Reason {
 	switch {
 	case found && r.NextHop == conf.Switch.CPU && !does.drop && pk.endsUntaken():
 		return drop.Decap
-	case found && r.NextHop == conf.Switch.CPU && !does.drop: // the switch's own
+	case found && r.NextHop == conf.Switch.CPU && !does.drop: // an address of the switch
 		conf.trapPacket(pk, conf.localTrap(&pk.h))
 		return drop.Trap
 	case ofOneLink(pk):
@@ -92,7 +92,7 @@ func (c *Chip) findRoute(pk *packet) drop.Reason {
 	}
 	pk.effects = pk.effects.or(does)
 	switch {
-	case does.drop && r.Prefix.Bits() == 0: // the default
+	case does.drop && r.Prefix.Bits() == 0: // the default route
 		return drop.NoRoute
 	case does.drop:
 		return drop.Blackhole
@@ -100,8 +100,8 @@ func (c *Chip) findRoute(pk *packet) drop.Reason {
 	return c.follow(pk, r)
 }
 
-// longestPrefix returns the route of an address. A neighbour's address is a route
-// to it; of a route and a neighbour of one prefix the route counts.
+// longestPrefix returns the route of an address. The address of a neighbour counts as a route to it. If a route and a
+// neighbour have the same prefix, the route wins.
 func (conf *settings) longestPrefix(dst netip.Addr) (best config.Route, found bool) {
 	for _, r := range conf.Routes {
 		if r.Prefix.Contains(dst) && (!found || r.Prefix.Bits() > best.Prefix.Bits()) {
@@ -117,8 +117,8 @@ func (conf *settings) longestPrefix(dst netip.Addr) (best config.Route, found bo
 	return best, found
 }
 
-// hostRoute returns the neighbour that an address is a route to: of several the
-// one at the first interface, ports before LAGs before VLANs.
+// hostRoute returns the neighbour to which an address is a route. If there are several, the one at the first interface
+// wins: ports before LAGs before VLANs.
 func (conf *settings) hostRoute(dst netip.Addr) (best config.Neighbor, found bool) {
 	for _, n := range conf.Neighbors {
 		if n.IP == dst && n.HostRoute && (!found || conf.rifOrder(n.Interface) < conf.rifOrder(best.Interface)) {
@@ -145,7 +145,7 @@ func (conf *settings) rifOrder(rif config.ID) int {
 // follow sends a packet along a route.
 func (c *Chip) follow(pk *packet, r config.Route) drop.Reason {
 	conf, bits := pk.conf, uint8(0)
-	if r.Prefix.IsValid() { // an ACL entry has none
+	if r.Prefix.IsValid() { // a route from an ACL entry has none
 		bits = uint8(r.Prefix.Bits())
 	}
 	if group, ok := conf.hopGroups[r.NextHop]; ok {
@@ -172,8 +172,7 @@ func (c *Chip) follow(pk *packet, r config.Route) drop.Reason {
 	return drop.Route
 }
 
-// chooseHop returns the next hop of a flow: that in whose share of the weights
-// the hash falls.
+// chooseHop returns the next hop of a flow. Each hop owns a range of the hash in proportion to its weight.
 func (conf *settings) chooseHop(g config.HopGroup, h *headers) (config.NextHop, bool) {
 	total := uint64(0)
 	for _, m := range g.Members {
@@ -201,7 +200,7 @@ func (conf *settings) unknownNeighbor(pk *packet, rif config.Interface) drop.Rea
 	return drop.NoNeighbor
 }
 
-// toNeighbor sends a packet to an address behind a router interface, as a prefix of so many bits has it.
+// toNeighbor sends a packet to an address behind a router interface. bits is the length of the matching prefix.
 func (c *Chip) toNeighbor(pk *packet, out config.ID, ip netip.Addr, bits uint8) drop.Reason {
 	conf := pk.conf
 	rif := conf.rifs[out]
@@ -232,7 +231,7 @@ func (c *Chip) toNeighbor(pk *packet, out config.ID, ip netip.Addr, bits uint8) 
 		return drop.L3MTU
 	}
 	pk.routed = &routed{n.MAC, rif.MAC, int(rif.MTU), ip, bits}
-	pk.source, pk.vid = config.None, 0 // it may leave where it came in
+	pk.source, pk.vid = config.None, 0 // it may leave where it arrived
 	why := drop.NoDestination
 	if vlan, ok := conf.vlans[rif.On]; ok {
 		pk.vid = vlan.VID
@@ -246,13 +245,13 @@ func (c *Chip) toNeighbor(pk *packet, out config.ID, ip netip.Addr, bits uint8) 
 	return why
 }
 
-// doesOf says what a packet action of a row does.
+// doesOf returns the effects of a row's packet action.
 func doesOf(a config.PacketAction) effects { return packetAction(a) } // in the order of SAI
 
 func rifUp(r config.Interface, v4 bool) bool { return v4 && r.Up4 || !v4 && r.Up6 }
 
-// routable reports whether a packet's IP header is well-formed, its length too, behind at most one
-// tag, with a right checksum, and its addresses are not such as are never routed.
+// routable reports whether a packet may be routed. Its IP header is well-formed, with a correct length and checksum,
+// after at most one tag. Its addresses are not among those that are never routed.
 func routable(pk *packet) bool {
 	ip := pk.h.ip
 	if ip == nil || ip.endless || len(pk.h.tags) > 1 || len(pk.h.tags) == 1 && !pk.tagged {
@@ -277,14 +276,14 @@ func mayBeRouted(a netip.Addr) bool {
 	return !a.IsMulticast() && !a.IsLoopback() && !a.IsUnspecified()
 }
 
-// ofOneLink reports whether a packet has an IPv6 address that routers forward nothing from or to.
+// ofOneLink reports whether a packet has an IPv6 link-local address, which routers do not forward.
 func ofOneLink(pk *packet) bool {
 	ip := pk.h.ip
 	src, dst := netip.AddrFrom16(ip.src), netip.AddrFrom16(ip.dst)
 	return ip.version == 6 && (src.IsLinkLocalUnicast() || dst.IsLinkLocalUnicast())
 }
 
-// checksum is that of RFC 791 over an IPv4 header, its own field left out.
+// checksum returns the checksum of RFC 791 over an IPv4 header, without its own field.
 func checksum(header []byte) uint16 {
 	sum := 0
 	for i := 0; i < len(header); i += 2 {

@@ -8,13 +8,13 @@ import (
 	"tamtam/saisim/drop"
 )
 
-// A choosing is what a sampler does with the frames of a port in one direction, or of all ports, if it is shared.
+// A choosing is the state of a sampler for the frames of a port in one direction, or of all ports if it is shared.
 type choosing struct {
 	stream     uint64
 	rate       uint32
-	gaps       uint64 // drawn for this rate
-	next       uint64 // the number of the frame that is chosen next
-	seen, lost uint64 // frames; samples that a policer dropped
+	gaps       uint64 // number of gaps drawn for this rate
+	next       uint64 // number of the frame that is chosen next
+	seen, lost uint64 // seen counts frames, lost counts samples that a policer dropped
 }
 
 // A sample is a frame that was chosen.
@@ -22,19 +22,20 @@ type sample struct {
 	*choosing
 	config.Sampler
 	number uint64
-	entry  config.ID // that has chosen it; none: a port has
-	rule   string    // label of its counter
+	entry  config.ID // entry that chose it; None if a port did
+	rule   string    // label of the entry's counter
 }
 
-// A chooser names what a shared sampler does in a direction for ports, or for ACL entries, or what an entry does.
+// A chooser is the key of sampler state: a shared sampler in a direction for ports, the same for ACL entries, or one
+// entry.
 type chooser struct {
-	sampler config.ID // none: an entry
-	entry   config.ID // by itself
-	entries bool      // of all
+	sampler config.ID // None if the state belongs to an entry
+	entry   config.ID // the entry that has its own state
+	entries bool      // the state is shared by all entries
 	egress  bool
 }
 
-// sees has a sampler see one more frame of a port, and returns the sample if it is chosen.
+// sees shows a frame of a port to a sampler, and returns the sample if the frame is chosen.
 func (c *Chip) sees(conf *settings, id config.ID, p *port, egress bool) []*sample {
 	at := slices.IndexFunc(conf.Samplers, func(s config.Sampler) bool { return s.ID == id })
 	if id == config.None || at < 0 {
@@ -52,7 +53,7 @@ func (c *Chip) sees(conf *settings, id config.ID, p *port, egress bool) []*sampl
 	return x.see(s)
 }
 
-// seenByEntries has the samplers of all entries that a frame hits see it, and returns the samples.
+// seenByEntries shows a frame to the samplers of all entries that it hits, and returns the samples.
 func (c *Chip) seenByEntries(conf *settings, hits []hit, egress bool) (all []*sample) {
 	for _, h := range hits {
 		for _, s := range conf.Samplers {
@@ -79,7 +80,7 @@ func (c *Chip) seenByEntries(conf *settings, hits []hit, egress bool) (all []*sa
 	return all
 }
 
-// choosing returns what a chooser does, which begins with a stream of random numbers.
+// choosing returns the state of a chooser. A new one begins with the given stream of random numbers.
 func (c *Chip) choosing(k chooser, stream uint64) *choosing {
 	if c.choosings[k] == nil {
 		c.choosings[k] = &choosing{stream: stream}
@@ -87,7 +88,7 @@ func (c *Chip) choosing(k chooser, stream uint64) *choosing {
 	return c.choosings[k]
 }
 
-// see sees one more frame, by a sampler, and returns the sample if it is chosen.
+// see counts a frame for a sampler, and returns the sample if the frame is chosen.
 func (x *choosing) see(s config.Sampler) []*sample {
 	x.seen++
 	if x.rate != s.Rate {
@@ -101,7 +102,8 @@ func (x *choosing) see(s config.Sampler) []*sample {
 	return []*sample{{choosing: x, Sampler: s, number: x.seen}}
 }
 
-// gap draws how many frames on the next sample is: the mix of SplitMix64, in the range of 1 to twice the rate less one.
+// gap returns the distance in frames to the next sample, from 1 to twice the rate less one. It uses the mix of
+// SplitMix64.
 func (x *choosing) gap() uint64 {
 	x.gaps++
 	z := 0x9e3779b97f4a7c15 * (x.stream<<32 + x.gaps)
@@ -115,7 +117,7 @@ func (x *choosing) gap() uint64 {
 	return z%(uint64(x.rate)*2-1) + 1
 }
 
-// give has the CPU given a sample, or its trap's policer drops it.
+// give sends a sample to the CPU, or drops it if its trap's policer does not admit it.
 func (c *Chip) give(pk *packet, s *sample, told saisim.Sample, data []byte, length int) {
 	c.books.Copies++
 	if way := c.conf.way(config.TrapSample); c.policedAs(pk, way.Policer) {
@@ -138,7 +140,7 @@ func (c *Chip) give(pk *packet, s *sample, told saisim.Sample, data []byte, leng
 		Trap: config.TrapSample, Queue: c.conf.way(config.TrapSample).Queue, VLAN: pk.cameIn(), Sample: told})
 }
 
-// sampledIn gives the CPU a packet that was chosen as it came in: of its copies the last left by a port.
+// sampledIn gives the CPU the samples of a packet that was chosen on arrival. last is the port of its last copy.
 func (c *Chip) sampledIn(pk *packet, copies int, last config.ID, why drop.Reason) {
 	told := saisim.Sample{Copies: uint16(copies), Port: saisim.CPUPort}
 	if p := c.portWith(last); copies > 0 && p != nil {
@@ -155,8 +157,8 @@ func (c *Chip) sampledIn(pk *packet, copies int, last config.ID, why drop.Reason
 	}
 }
 
-// sampledOut gives the CPU a copy that was chosen as it leaves by a port, but for what IFA does there, or as it came
-// in, if the egress pipe has dropped it, for the reason why.
+// sampledOut gives the CPU the samples of a copy that was chosen as it leaves at a port, without the changes of IFA
+// there. If the egress pipe dropped it for the reason why, the frame is as received.
 func (c *Chip) sampledOut(p *port, samples []*sample, o outgoing, why drop.Reason) {
 	told, frame, length := saisim.Sample{Egress: true, Port: p.Port.Port}, o.data, o.length
 	if why != 0 {
@@ -175,7 +177,8 @@ func (c *Chip) sampledOut(p *port, samples []*sample, o outgoing, why drop.Reaso
 	}
 }
 
-// sampledDropped is sampledOut for a copy that the egress pipe drops, when it would be through.
+// sampledDropped is like sampledOut for a copy that the egress pipe drops. It applies at the cycle in which the copy
+// would be through.
 func (c *Chip) sampledDropped(p *port, samples []*sample, o *outgoing, why drop.Reason) {
 	if len(samples) > 0 {
 		plain := *o

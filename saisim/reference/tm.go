@@ -9,8 +9,8 @@ import (
 	"tamtam/tam/record"
 )
 
-// replicate makes the copies of a packet that leaves the ingress pipe. It goes by
-// the configuration of this cycle: members of VLANs and LAGs, and their tagging.
+// replicate makes the copies of a packet that leaves the ingress pipe. It uses the configuration of this cycle: members
+// of VLANs and LAGs, and their tagging.
 func (c *Chip) replicate(pk *packet) {
 	copies, why, last := 0, pk.why, config.None
 	to := func(p config.ID, bp config.ID) {
@@ -18,7 +18,7 @@ func (c *Chip) replicate(pk *packet) {
 		last = p
 		c.enqueue(c.portWith(p), &outgoing{packet: pk, tag: c.conf.tagging(pk, bp)})
 	}
-	// toLAG and toBridge send a copy, or say why there is none.
+	// throughLAG and throughBridge send a copy, or set the reason why there is none.
 	throughLAG := func(lag, bp config.ID) {
 		if p, ok := c.conf.chooseMember(lag, pk.h); ok {
 			to(p, bp)
@@ -70,7 +70,7 @@ func (c *Chip) replicate(pk *packet) {
 	c.books.Copies += uint64(copies - 1)
 }
 
-// enqueue asks for room for a copy at a port; nil: the port has been removed.
+// enqueue requests buffer space for a copy at a port. A nil port has been removed.
 func (c *Chip) enqueue(p *port, o *outgoing) {
 	if p == nil || !up(p.Port) {
 		c.dropCopy(p, o, drop.EgressDown)
@@ -101,8 +101,8 @@ func (c *Chip) enqueue(p *port, o *outgoing) {
 	}
 }
 
-// schedulerFree returns the cycle from which on a port's scheduler is free: what
-// it sends then is at the egress MAC just in time.
+// schedulerFree returns the cycle from which a port's scheduler is free. A frame sent then reaches the egress MAC just
+// in time.
 func (c *Chip) schedulerFree(p *port) saisim.Cycle {
 	free, depth := floor(p.tx.free), saisim.Cycle(len(c.egress))
 	if free < depth {
@@ -111,10 +111,8 @@ func (c *Chip) schedulerFree(p *port) saisim.Cycle {
 	return free - depth
 }
 
-// schedule gives the egress pipe, which takes one frame per cycle, to the next
-// port of those that could have sent before: in turns, in the order of their
-// numbers. If there is none, the first copy that is queued in this cycle at a port
-// that is free may have it.
+// schedule gives the egress pipe, which accepts one frame per cycle, to a port that could have sent before. Ports take
+// turns by their numbers. If there is none, the first copy queued in this cycle at a free port may use it.
 func (c *Chip) schedule() {
 	c.egressTaken = false
 	could := func(p *port) bool { return !p.empty() && c.schedulerFree(p) <= c.now }
@@ -129,10 +127,9 @@ func (c *Chip) schedule() {
 	}
 }
 
-// dequeue sends a frame of a port into the egress pipe. The time that it takes at
-// the MAC depends on whether it is stamped or dropped; so the scheduler knows at
-// once what the pipe decides. Since frames pass the pipe in the order in which they
-// leave the queues, that is what the stages would decide one cycle after another.
+// dequeue sends a frame of a port into the egress pipe. Its time at the MAC depends on whether it is stamped or
+// dropped, so the scheduler needs the pipe's decision at once. Frames pass the pipe in the order in which they leave
+// the queues. So the decision equals the one that the stages would make cycle by cycle.
 func (c *Chip) dequeue(p *port) {
 	c.egressTaken = true
 	o := p.choose().take()
@@ -159,7 +156,7 @@ func (c *Chip) dequeue(p *port) {
 	c.egress[0] = append(c.egress[0], t)
 }
 
-// moveEgress moves the egress pipe on by one cycle. What leaves it is at the MAC.
+// moveEgress moves the egress pipe on by one cycle. Frames that leave it are at the MAC.
 func (c *Chip) moveEgress() {
 	last := len(c.egress) - 1
 	for _, t := range c.egress[last] {

@@ -10,7 +10,7 @@ import (
 
 var ownMAC = sai.MAC{2, 0, 0, 0, 0, 0xaa}
 
-// host returns the address of one of a few hosts.
+// host returns the address of one of a small set of hosts.
 func (g *gen) host() [6]byte { return [6]byte{2, 0, 0, 0, 0, byte(1 + g.IntN(8))} }
 
 func (g *gen) ip4() [4]byte { return [4]byte{10, 0, 0, byte(1 + g.IntN(4))} }
@@ -26,8 +26,8 @@ func (g *gen) port() uint16 {
 	return uint16(pick(g, 1000, 1001, 2000, 443))
 }
 
-// dst returns a destination address: mostly a host, now and then a group, the
-// switch or what bridges keep to themselves.
+// dst returns a destination address: mostly a host, sometimes a group, the switch, or an address that bridges do not
+// forward.
 func (g *gen) dst() [6]byte {
 	switch n := g.IntN(100); {
 	case n < 52:
@@ -52,7 +52,7 @@ func (g *gen) dst() [6]byte {
 	return [6]byte{2, 0, 0, 0, 1, byte(g.IntN(256))}
 }
 
-// usualFrame returns a frame of the hosts behind the i-th port to one behind another, untagged TCP or UDP over IPv4.
+// usualFrame returns a frame from the hosts at the i-th port to one at another: untagged TCP or UDP over IPv4.
 func (g *gen) usualFrame(b []byte, i, ports int) saisim.Frame {
 	dst, src := g.host(), g.host()
 	src[5] = byte(1 + i)
@@ -83,7 +83,7 @@ func (g *gen) frameAt(b []byte, i, ports int) saisim.Frame {
 	return g.frame(b)
 }
 
-// frame returns a random frame; data is used for it.
+// frame returns a random frame. It uses b for its data.
 func (g *gen) frame(b []byte) saisim.Frame {
 	dst, src := g.dst(), g.host()
 	if g.chance(1) {
@@ -125,9 +125,9 @@ func (g *gen) frame(b []byte) saisim.Frame {
 	switch g.IntN(60) {
 	case 0: // damaged
 		b[g.IntN(len(b))] ^= byte(1 << g.IntN(8))
-	case 1: // cut short on the wire
+	case 1: // truncated on the wire
 		f.Data = b[:g.IntN(len(b)+1)]
-	case 2: // cut by a capture
+	case 2: // truncated by a capture
 		f.Len = len(b)
 		f.Data = b[:g.IntN(len(b)+1)]
 	case 3:
@@ -138,7 +138,7 @@ func (g *gen) frame(b []byte) saisim.Frame {
 	return f
 }
 
-// otherLength gives the IP header of a frame, if it has one, another length: 0, or any.
+// otherLength gives the IP header of a frame, if it has one, another length: 0, or a random one.
 func (g *gen) otherLength(b []byte) {
 	at := 12
 	for at+4 <= len(b) && (b[at] == 0x81 || b[at] == 0x88 && b[at+1] == 0xa8) {
@@ -220,7 +220,7 @@ func (g *gen) ipv4(b []byte, size int) []byte {
 	return b
 }
 
-// checksum is the Internet checksum (RFC 1071) of b, its own field being 0.
+// checksum returns the Internet checksum (RFC 1071) of b, whose checksum field must be zero.
 func checksum(b []byte) uint16 {
 	sum := uint32(0)
 	for i := 0; i+1 < len(b); i += 2 {
@@ -245,7 +245,7 @@ func (g *gen) ipv6(b []byte, size int) []byte {
 	b = append(b, 0x86, 0xdd, 0x60|tc>>4, tc<<4, 0, byte(pick(g, 0, 0, 5)), 0, 0, 0,
 		pick[byte](g, 64, 64, 64, 64, 64, 64, 255, 1, 0))
 	b = append(append(b, src[:]...), dst[:]...)
-	next := at + 6 // where the next header's number belongs
+	next := at + 6 // offset of the next header's number
 	if g.marking && g.chance(40) {
 		b[next] = pick[byte](g, 0, 60)
 		next = len(b)

@@ -13,7 +13,7 @@ var (
 	nothing = effects{}
 )
 
-// standing is what is done with the packets of a trap where no rule says otherwise.
+// standing holds the effects of a trap without a rule.
 var standing = map[config.Trap]effects{
 	config.TrapLinkLocal: punted,
 	config.TrapSTP:       punted, config.TrapLACP: punted, config.TrapEAPOL: punted, config.TrapLLDP: punted,
@@ -24,8 +24,7 @@ var standing = map[config.Trap]effects{
 	config.TrapL3MTU: {drop: true}, config.TrapTTL: punted,
 }
 
-// trapOf returns what is done with the packets of a trap, and its priority; set:
-// a rule says so.
+// trapOf returns the effects and the priority of a trap. set reports whether a rule gives them.
 func (conf *settings) trapOf(t config.Trap) (does effects, priority uint32, set bool) {
 	for _, r := range conf.Traps {
 		if r.Trap == t {
@@ -35,8 +34,7 @@ func (conf *settings) trapOf(t config.Trap) (does effects, priority uint32, set 
 	return standing[t], 0, false
 }
 
-// trapAs does to a packet what a trap says. The CPU is told of the first trap
-// that wants a copy.
+// trapAs applies the effects of a trap to a packet. The CPU's copy is attributed to the first trap that makes a copy.
 func (pk *packet) trapAs(t config.Trap, does effects) {
 	pk.effects = pk.effects.or(does)
 	if does != nothing {
@@ -50,17 +48,17 @@ func (pk *packet) trapAs(t config.Trap, does effects) {
 	}
 }
 
-// takenBy notes a trap that has the packet go no further. The first counts.
+// takenBy records the first trap that stops the packet.
 func (pk *packet) takenBy(t config.Trap) {
 	if pk.taker == config.TrapNone {
 		pk.taker = t
 	}
 }
 
-// trapBehind is the trap that a drop for a reason goes back to.
+// trapBehind returns the trap that caused a drop with this reason.
 func (pk *packet) trapBehind(why drop.Reason) config.Trap {
 	switch why {
-	case drop.Policer: // the CPU's copy
+	case drop.Policer: // the copy for the CPU
 		return pk.trap
 	case drop.Trap, drop.Learning, drop.TTL, drop.NoNeighbor, drop.L3MTU:
 		return pk.taker
@@ -73,8 +71,8 @@ func (conf *settings) trapPacket(pk *packet, t config.Trap) {
 	pk.trapAs(t, does)
 }
 
-// better returns which of two traps of a packet counts: one that has a rule,
-// then the higher priority, then the one later in SAI's list.
+// better returns the trap that applies out of two: one with a rule, then the one with the higher priority, then the
+// later one in SAI's list.
 func (conf *settings) better(a, b config.Trap) config.Trap {
 	_, pa, sa := conf.trapOf(a)
 	_, pb, sb := conf.trapOf(b)
@@ -87,11 +85,12 @@ func (conf *settings) better(a, b config.Trap) config.Trap {
 	return max(a, b)
 }
 
-// trapFrame traps a packet for what it is; apart, at a LAG member that does not receive, only what belongs to the link.
+// trapFrame traps a packet by its kind. If apart, it came in at a LAG member that does not receive, and only link
+// protocols are trapped.
 func (conf *settings) trapFrame(pk *packet, apart bool) {
 	h := &pk.h
 	own := mac(conf.Switch.MAC[:])
-	// The VLAN filter is in front of what the switch takes for itself.
+	// The VLAN filter comes before the traps for the switch's own address.
 	foreign := !pk.admitted && (pk.why == drop.TagFilter || pk.tagged && h.tags[0].tci&0xfff != 0)
 	switch {
 	case h.dmac>>4 == 0x0180c2000000>>4:
@@ -126,8 +125,7 @@ func (conf *settings) trapFrame(pk *packet, apart bool) {
 	}
 }
 
-// snapTrap tells the protocols of Cisco's group address apart by their SNAP
-// header: AA-AA-03, OUI 00-00-0C, protocol.
+// snapTrap distinguishes the protocols of Cisco's group address by their SNAP header: AA-AA-03, OUI 00-00-0C, protocol.
 func snapTrap(pk *packet) config.Trap {
 	if pk.h.ethernet2 || len(pk.data) < pk.h.at+8 {
 		return config.TrapNone
@@ -141,8 +139,7 @@ func snapTrap(pk *packet) config.Trap {
 	return config.TrapNone
 }
 
-// protocolTrap returns the trap of IP packets that the switch hears whoever they
-// are for.
+// protocolTrap returns the trap of IP packets that the switch receives for any destination.
 func (conf *settings) protocolTrap(h *headers) config.Trap {
 	ip := h.ip
 	v4 := ip.version == 4
@@ -182,7 +179,7 @@ func dhcp(l4 *l4Header, a, b uint16) bool {
 	return l4.src == a || l4.src == b || l4.dst == a || l4.dst == b
 }
 
-// localTrap returns the trap of a packet to one of the switch's own addresses.
+// localTrap returns the trap of a packet to one of the switch's addresses.
 func (conf *settings) localTrap(h *headers) config.Trap {
 	t := byProtocol(h)
 	if _, _, set := conf.trapOf(t); t != config.TrapNone && set {

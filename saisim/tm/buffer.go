@@ -4,11 +4,11 @@ package tm
 type Pool struct {
 	Size     uint64 // cells
 	used     uint64
-	reserved uint64 // cells that queues have reserved and do not use
+	reserved uint64 // cells that queues have reserved but do not use
 }
 
-// free is the number of cells that any queue of the pool may take. It is negative
-// while reservations made later than packets were admitted are not covered.
+// free returns the number of cells that any queue of the pool may use. It is negative while reservations made after
+// packets were admitted are not covered.
 func (p *Pool) free() int64 { return int64(p.Size) - int64(p.used) - int64(p.reserved) }
 
 // Used returns the cells in use.
@@ -25,15 +25,15 @@ func NewBuffer(cellBytes, cells uint32) *Buffer {
 	return &Buffer{CellBytes: uint64(cellBytes), Pools: []Pool{{Size: uint64(cells)}}}
 }
 
-// Cells returns how many cells a packet of n bytes takes.
+// Cells returns the number of cells that a packet of n bytes occupies.
 func (b *Buffer) Cells(n uint64) uint64 {
-	if n <= b.CellBytes { // most are: a division is long
+	if n <= b.CellBytes { // most packets fit: a division is slow
 		return 1
 	}
 	return Cells(n, b.CellBytes)
 }
 
-// Cells returns how many cells of a size n bytes take.
+// Cells returns the number of cells of cellBytes bytes that n bytes occupy, at least 1.
 func Cells(n, cellBytes uint64) uint64 { return max(1, (n+cellBytes-1)/cellBytes) }
 
 // A Verdict is the result of admission.
@@ -43,12 +43,12 @@ type Verdict uint8
 const (
 	Admitted Verdict = iota
 	Marked           // admitted, to be marked CE
-	Full             // dropped: no cells are free for it
-	Tail             // dropped: the queue's limit
+	Full             // dropped: too few free cells
+	Tail             // dropped: the queue's limit is reached
 	WREDDrop         // dropped by WRED
 )
 
-// Seed returns the first state of a queue's random numbers: that of no queue is 0.
+// Seed returns the initial state of a queue's random numbers. It is never 0.
 func Seed(port uint16, queue uint8) uint64 {
 	return (uint64(port)<<8|uint64(queue))*0x9e3779b97f4a7c15 + 1
 }

@@ -6,8 +6,7 @@ import (
 	"tamtam/saisim/tm"
 )
 
-// A memory of ten cells of 256 bytes: packets without room are dropped, and a strict queue goes before
-// the others.
+// A memory of ten cells of 256 bytes drops packets that do not fit, and a strict queue is served before the others.
 func ExamplePort() {
 	port := tm.NewPort[string](tm.NewBuffer(256, 10), 0, 2)
 	port.Configure(1, tm.Settings{Discipline: tm.Discipline{Strict: true}})

@@ -2,26 +2,25 @@ package tm
 
 import "math/bits"
 
-// MaxQueues is the most queues that a port has.
+// MaxQueues is the maximum number of queues of a port.
 const MaxQueues = 16
 
 // Quantum is the credit in bytes that a queue of weight 1 gets when its turn begins.
 const Quantum = 256
 
-// A Discipline says how a queue is served.
+// A Discipline defines how a queue is served.
 type Discipline struct {
 	Strict  bool
 	Weight  uint32 // 1 .. 1000; ignored for strict queues
 	Packets bool   // Weight counts packets, not Quantum bytes
 }
 
-// A Limit bounds the cells that a queue holds beyond its reserved ones. The zero
-// value is no limit.
+// A Limit bounds the cells that a queue holds beyond its reserved ones. The zero value means no limit.
 type Limit struct {
 	Static  bool
-	Cells   uint64 // with Static
+	Cells   uint64 // limit if Static
 	Dynamic bool
-	Alpha   int8 // with Dynamic, -16 .. 16: the queue may take 2^Alpha times what is free
+	Alpha   int8 // if Dynamic, -16 .. 16: the limit is 2^Alpha times the free cells
 }
 
 // A WRED marks or drops before a queue is full. The zero value does nothing.
@@ -31,7 +30,7 @@ type WRED struct {
 	Percent   uint64 // 0 .. 100
 }
 
-// Settings are what is configured of one queue.
+// Settings holds the configuration of one queue.
 type Settings struct {
 	Discipline Discipline
 	Pool       int
@@ -40,10 +39,10 @@ type Settings struct {
 	WRED       WRED
 }
 
-// DefaultSettings returns those of a queue that is not configured.
+// DefaultSettings returns the settings of a queue that is not configured.
 func DefaultSettings() Settings { return Settings{Discipline: Discipline{Weight: 1}} }
 
-// Counts are what a queue counts; packets and bytes (without FCS) since the start.
+// Counts holds a queue's counters: packets and bytes (without FCS) since the start.
 type Counts struct {
 	Enqueued, EnqueuedBytes uint64
 	Dequeued, DequeuedBytes uint64
@@ -51,7 +50,7 @@ type Counts struct {
 	DroppedFull             uint64
 	DroppedTail             uint64
 	DroppedWRED             uint64
-	DroppedBytes            uint64 // of all three
+	DroppedBytes            uint64 // bytes of packets dropped for any of the three reasons
 	Marked                  uint64
 	MaxBytes, MaxCells      uint64 // high watermarks
 }
@@ -62,9 +61,9 @@ type item[T any] struct {
 	bytes, cells uint32
 }
 
-// A Queue holds packets of one port. What a packet that passes straight through touches comes first.
+// A Queue holds packets of one port. The fields for packets that pass straight through come first.
 type Queue[T any] struct {
-	open  bool // no limit, no WRED: whatever the pool has room for is admitted
+	open  bool // no limit and no WRED: every packet that fits into the pool is admitted
 	bytes uint64
 	cells uint64
 	Counts
@@ -74,28 +73,28 @@ type Queue[T any] struct {
 	random uint64
 }
 
-// Len returns how many packets the queue holds.
+// Len returns the number of packets in the queue.
 func (q *Queue[T]) Len() int { return q.items.n }
 
-// Bytes returns how many bytes these have.
+// Bytes returns the number of bytes of these packets.
 func (q *Queue[T]) Bytes() uint64 { return q.bytes }
 
-// Cells returns how many cells of the packet memory these take.
+// Cells returns the number of cells that these packets occupy.
 func (q *Queue[T]) Cells() uint64 { return q.cells }
 
-// A Port is the queues of one port.
+// A Port holds the queues of one port.
 type Port[T any] struct {
 	buffer *Buffer
 	queues []Queue[T]
 	busy   uint32 // queues that hold packets
 	strict uint32
-	turn   int  // whose turn it is
-	begun  bool // and has had its credit
+	turn   int  // queue that has the turn
+	begun  bool // true if it has had its credit
 	n      int
 	bytes  uint64
 }
 
-// NewPort returns a port with n empty queues, 1 to MaxQueues.
+// NewPort returns a port with n empty queues, 1 to MaxQueues. port only seeds their random numbers.
 func NewPort[T any](b *Buffer, port uint16, n int) *Port[T] {
 	p := &Port[T]{buffer: b, queues: make([]Queue[T], n)}
 	for i := range p.queues {
@@ -105,16 +104,16 @@ func NewPort[T any](b *Buffer, port uint16, n int) *Port[T] {
 	return p
 }
 
-// Queue returns the i-th queue. Its settings may be changed by Configure only.
+// Queue returns the i-th queue. Its settings may be changed only by Configure.
 func (p *Port[T]) Queue(i int) *Queue[T] { return &p.queues[i] }
 
-// Queues returns how many queues there are.
+// Queues returns the number of queues.
 func (p *Port[T]) Queues() int { return len(p.queues) }
 
-// Len returns how many packets all queues hold.
+// Len returns the number of packets in all queues.
 func (p *Port[T]) Len() int { return p.n }
 
-// Bytes returns how many bytes these have.
+// Bytes returns the number of bytes of these packets.
 func (p *Port[T]) Bytes() uint64 { return p.bytes }
 
 // Configure changes the settings of a queue. Its packets move to the new pool.
@@ -133,10 +132,10 @@ func (p *Port[T]) Configure(i int, s Settings) {
 	}
 }
 
-// unused returns how many reserved cells the queue does not use.
+// unused returns the number of reserved cells that the queue does not use.
 func (q *Queue[T]) unused() uint64 { return q.Reserved - min(q.Reserved, q.cells) }
 
-// Enqueue asks queue i to take a packet of n bytes.
+// Enqueue adds a packet of n bytes to queue i if it is admitted, and returns the verdict.
 func (p *Port[T]) Enqueue(i int, what T, n uint32, ecnCapable bool) Verdict {
 	q := &p.queues[i]
 	pool := &p.buffer.Pools[q.Pool]
@@ -161,8 +160,7 @@ func (p *Port[T]) Enqueue(i int, what T, n uint32, ecnCapable bool) Verdict {
 	return v
 }
 
-// Pass is Enqueue into, and Dequeue from, a port that holds no packet: a packet that passes straight
-// through is counted and never stored.
+// Pass does Enqueue and then Dequeue for a port without packets. The packet is counted and never stored.
 func (p *Port[T]) Pass(i int, n uint32, ecnCapable bool) Verdict {
 	q := &p.queues[i]
 	if pool := &p.buffer.Pools[q.Pool]; !q.open || q.Reserved > 0 || uint64(n) > p.buffer.CellBytes || pool.free() < 1 {
@@ -178,7 +176,7 @@ func (p *Port[T]) Pass(i int, n uint32, ecnCapable bool) Verdict {
 	return Admitted
 }
 
-// passClosely is Pass where it takes a closer look whether the packet is admitted.
+// passClosely does Pass if admission needs a closer check.
 func (p *Port[T]) passClosely(i int, n uint32, ecnCapable bool) Verdict {
 	q := &p.queues[i]
 	cells := p.buffer.Cells(uint64(n))
@@ -203,7 +201,7 @@ func (q *Queue[T]) passed(n uint64) {
 	q.DequeuedBytes += n
 }
 
-// had says that the turn of a queue came, and it ran empty.
+// had ends the turn of a queue that was served and is empty.
 func (p *Port[T]) had(i int) {
 	p.turn = i
 	p.pass()
@@ -235,7 +233,7 @@ func (q *Queue[T]) admit(pool *Pool, cells, own uint64, ecnCapable bool) Verdict
 	return Admitted
 }
 
-// limit returns the most cells that the queue may hold.
+// limit returns the maximum number of cells that the queue may hold beyond its reserved ones.
 func (q *Queue[T]) limit(free uint64) uint64 {
 	switch {
 	case q.Limit.Static:
@@ -246,7 +244,7 @@ func (q *Queue[T]) limit(free uint64) uint64 {
 	return free >> -q.Limit.Alpha
 }
 
-// hit returns WRED's verdict on the queue as it is.
+// hit reports whether WRED hits a packet in the queue's current state.
 func (q *Queue[T]) hit() bool {
 	w := &q.WRED
 	switch {
@@ -261,8 +259,7 @@ func (q *Queue[T]) hit() bool {
 	return hi < phi || hi == phi && lo < plo
 }
 
-// Dequeue takes out the packet whose turn it is; the port must hold one. It
-// returns the packet and the queue that it was in.
+// Dequeue removes the next packet. The port must hold one. It returns the packet and its queue.
 func (p *Port[T]) Dequeue() (what T, queue int) {
 	if s := p.busy & p.strict; s != 0 {
 		queue = bits.Len32(s) - 1
@@ -272,7 +269,7 @@ func (p *Port[T]) Dequeue() (what T, queue int) {
 	return p.take(queue).what, queue
 }
 
-// roundRobin returns the queue that gives the next packet, and charges it.
+// roundRobin returns the queue to be served next, and charges its first packet.
 func (p *Port[T]) roundRobin() int {
 	for {
 		q := &p.queues[p.turn]
@@ -318,7 +315,7 @@ const (
 	minFrame = 64
 )
 
-// cost returns how much of the queue's credit the first packet takes.
+// cost returns the credit that the queue's first packet costs.
 func (q *Queue[T]) cost() uint64 {
 	if q.Discipline.Packets {
 		return 1
@@ -348,8 +345,8 @@ func (p *Port[T]) take(i int) item[T] {
 	return it
 }
 
-// Purge empties all queues, oldest packets of queue 0 first, and passes the packets to f. Reservations
-// end: the port must not be used afterwards.
+// Purge empties all queues, in the order of queues and oldest packets first, and passes the packets to f. It also ends
+// the reservations. The port must not be used afterwards.
 func (p *Port[T]) Purge(f func(T)) {
 	for i := range p.queues {
 		q := &p.queues[i]
@@ -364,7 +361,7 @@ func (p *Port[T]) Purge(f func(T)) {
 	}
 }
 
-// Each calls f with what the queue holds, oldest first.
+// Each calls f with the packets in the queue, oldest first.
 func (q *Queue[T]) Each(f func(T)) {
 	for i := range q.items.n {
 		f(q.items.At(i).what)

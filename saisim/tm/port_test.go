@@ -26,8 +26,8 @@ func packets(w uint32) Settings {
 	return Settings{Discipline: Discipline{Weight: w, Packets: true}}
 }
 
-// The order of service when all queues always hold packets of 1020 bytes, 1024 with FCS: four quanta of
-// a queue of weight 1.
+// TestSchedule checks the order of service when all queues always hold packets of 1020 bytes, 1024 with FCS: four
+// quanta of a queue of weight 1.
 func TestSchedule(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -65,8 +65,7 @@ func TestSchedule(t *testing.T) {
 	}
 }
 
-// A turn that strict packets interrupt goes on with the credit that is left, and a
-// queue that ran empty has none.
+// A turn that strict packets interrupt continues with the remaining credit, and a queue that became empty has none.
 func TestTurns(t *testing.T) {
 	p, _ := port(3, weighted(12), weighted(4), strict())
 	fill := func(q, n int) {
@@ -99,7 +98,7 @@ func TestTurns(t *testing.T) {
 	serve(2, "01")
 }
 
-// Admission, with cells of 100 bytes.
+// TestAdmission checks admission, with cells of 100 bytes.
 func TestAdmission(t *testing.T) {
 	limit := func(l Limit) Settings { s := DefaultSettings(); s.Limit = l; return s }
 	reserve := func(cells uint64, l Limit) Settings { s := limit(l); s.Reserved = cells; return s }
@@ -107,7 +106,7 @@ func TestAdmission(t *testing.T) {
 		name   string
 		cells  uint32
 		queues []Settings
-		ask    []int // 10 * queue + cells
+		ask    []int // 10 * queue + cells of each packet
 		want   string
 	}{
 		{"no limit", 10, []Settings{DefaultSettings()}, []int{4, 4, 2, 1}, "AAAF"},
@@ -141,14 +140,14 @@ func TestAdmission(t *testing.T) {
 	}
 }
 
-// WRED between its thresholds hits with the stated probability, marks what can be
-// marked and drops the rest.
+// WRED between its thresholds hits with the configured probability, marks packets that can be marked and drops the
+// others.
 func TestWRED(t *testing.T) {
 	w := Settings{Discipline: Discipline{Weight: 1}, WRED: WRED{ECN: true, Drop: true, Min: 1000, Max: 3000, Percent: 40}}
 	for _, tt := range []struct {
 		held      int // packets of 100 bytes
 		ecn       bool
-		low, high int // how many of 10,000 are hit
+		low, high int // bounds for the number of hits in 10,000 packets
 		want      Verdict
 	}{
 		{held: 9, ecn: true},
@@ -172,7 +171,7 @@ func TestWRED(t *testing.T) {
 			case v != Admitted:
 				t.Fatalf("verdict %d with %d packets held", v, tt.held)
 			}
-			// Keep the length: the newest goes again.
+			// Keep the length: remove the newest packet again.
 			if q := p.Queue(0); q.Len() > tt.held {
 				p.Configure(0, DefaultSettings())
 				p.Dequeue()
@@ -185,7 +184,7 @@ func TestWRED(t *testing.T) {
 	}
 }
 
-// After any operations, pools account for what their queues hold.
+// After any operations, the counts of pools match the contents of their queues.
 func TestPoolsAddUp(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 5}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, seed))

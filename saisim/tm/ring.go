@@ -1,6 +1,6 @@
 package tm
 
-// A Ring is a first-in first-out queue that grows as needed and allocates nothing else.
+// A Ring is a first-in first-out queue that grows as needed and does not allocate otherwise.
 type Ring[T any] struct {
 	buf  []T // a power of two
 	head int
@@ -19,7 +19,7 @@ func (r *Ring[T]) Push(v T) {
 	r.n++
 }
 
-// Add adds a zero item and returns it in place.
+// Add adds a zero item and returns a pointer to it.
 func (r *Ring[T]) Add() *T {
 	if r.n == len(r.buf) {
 		r.grow()
@@ -28,7 +28,7 @@ func (r *Ring[T]) Add() *T {
 	return r.At(r.n - 1)
 }
 
-// Cut removes the newest item, which there must be.
+// Cut removes the newest item. The ring must not be empty.
 func (r *Ring[T]) Cut() {
 	r.n--
 	var zero T
@@ -43,13 +43,13 @@ func (r *Ring[T]) grow() {
 	r.buf, r.head = buf, 0
 }
 
-// First returns the oldest item, which there must be, in place.
+// First returns a pointer to the oldest item. The ring must not be empty.
 func (r *Ring[T]) First() *T { return &r.buf[r.head] }
 
-// At returns the i-th item, the oldest being 0, in place.
+// At returns a pointer to the i-th item. 0 is the oldest.
 func (r *Ring[T]) At(i int) *T { return &r.buf[(r.head+i)&(len(r.buf)-1)] }
 
-// Pop removes the oldest item, which there must be.
+// Pop removes the oldest item. The ring must not be empty.
 func (r *Ring[T]) Pop() {
 	var zero T
 	r.buf[r.head] = zero
@@ -57,7 +57,7 @@ func (r *Ring[T]) Pop() {
 	r.n--
 }
 
-// Skip is Pop for items that are not to be forgotten: others hold them, too.
+// Skip does Pop without clearing the item, for items that are still referenced elsewhere.
 func (r *Ring[T]) Skip() {
 	r.head = (r.head + 1) & (len(r.buf) - 1)
 	r.n--

@@ -143,15 +143,6 @@ func (f MatchField) String() string {
 	return "MatchField(" + utoa(f) + ")"
 }
 
-// MatchFields lists all matches in order.
-func MatchFields() []MatchField {
-	out := make([]MatchField, matchCount)
-	for i := range out {
-		out[i] = MatchField(i)
-	}
-	return out
-}
-
 // MatchSet is a set of match fields.
 type MatchSet uint64
 

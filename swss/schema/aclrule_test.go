@@ -139,7 +139,7 @@ func TestEveryMatch(t *testing.T) {
 		kindMAC: "02:00:00:00:00:01", kindMaskedMAC: "02:00:00:00:00:00/ff:00:00:00:00:00", kindRange: "5-9",
 		kindPorts: "Ethernet0,PortChannel1", kindPort: "Ethernet4", kindIPType: "IP", kindBool: "true",
 	}
-	for _, f := range MatchFields() {
+	for f := range matchCount {
 		v := values[matchSpecs[f].kind]
 		m, want := parseMatch(f, v, "")
 		if want != "" {

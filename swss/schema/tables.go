@@ -321,8 +321,10 @@ func measuredTables() []Table {
 		names(CountersACLTableMap, "table", oid,
 			"The ACL tables of the switch. Behind the table stands the name of the feature, where it has one of its own."),
 		names(CountersPolicerNameMap, "group of COPP_GROUP", oid, "The policers of trap groups."),
-		{Counters: CountersHost, Words: "What hostd has received, sent and dropped, by its names, and the CPU port for it.",
-			Key: "hostd", Fields: []Field{{Name: "name", Form: "a number", Words: "Frames or packets since hostd began."}}},
+		{Counters: CountersHost, Words: "The frames that hostd received, sent and dropped, and those of its CPU port. With " +
+			"hostifd, the LLDP frames that it received and sent: Linux counts all others.",
+			Key:    "hostd or hostifd",
+			Fields: []Field{{Name: "name", Form: "a number", Words: "Frames or packets since the daemon began."}}},
 		{Counters: CountersLACP, Words: "What a member of a PortChannel that speaks LACP has sent, received and left out.",
 			Key: "PortChannelN:port", Fields: []Field{{Name: "name", Form: "a number",
 				Words: "LACPDUs, markers, and how often its partner was not heard or it began or ceased to carry traffic."}}},

@@ -12,7 +12,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// quarter is floor(4 t / 2^n) in rational numbers.
+// quarter returns floor(4 t / 2^n), computed with rational numbers.
 func quarter(n altmark.Interval, t altmark.Time) *big.Int {
 	x := new(big.Rat).Add(new(big.Rat).SetUint64(t.Seconds), big.NewRat(int64(t.Nanoseconds), 1e9))
 	x.Mul(x, big.NewRat(4, 1))
@@ -24,8 +24,8 @@ func quarter(n altmark.Interval, t altmark.Time) *big.Int {
 	return new(big.Int).Quo(x.Num(), x.Denom())
 }
 
-// Quarters, periods and their beginnings are exact at every interval, although most
-// intervals are no whole number of nanoseconds.
+// Quarters, periods and their begins are exact at every interval, although most intervals are not a whole number of
+// nanoseconds.
 func TestQuarters(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
@@ -57,8 +57,8 @@ func before(t altmark.Time) altmark.Time {
 	return t
 }
 
-// What is late at the beginning of a period and what is early at its end, to the
-// nanosecond: late packets have a delay and clocks, early ones clocks alone.
+// Within is exact to the nanosecond at the begin and at the end of a period. Late packets have a delay and clock
+// errors, early ones only clock errors.
 func TestWithin(t *testing.T) {
 	for _, tt := range []struct {
 		n            altmark.Interval
@@ -91,7 +91,7 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// A session whose interval cannot hold its guard is refused with the numbers.
+// Check refuses a session whose interval cannot hold its guard, and names the numbers.
 func TestCheck(t *testing.T) {
 	muxed := altmark.Session{Role: altmark.Initiator, Method: altmark.Muxed, Interval: 0, Mark: altmark.DSCP0,
 		SlotSync:   true,
@@ -100,7 +100,7 @@ func TestCheck(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		s    altmark.Session
-		want string // in the error; "": none
+		want string // expected part of the error; "" means no error
 	}{
 		{"the paper's", muxed, ""},
 		{"slots: A + Dmax is L/4", with(func(s *altmark.Session) { s.MaxDelay = 249 * time.Millisecond }),
@@ -147,7 +147,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A pulse that leaves within A + Dmax of the third quarter's end may come too late.
+// A pulse that leaves within A + Dmax of the third quarter's end may arrive too late.
 func TestPulseTooLate(t *testing.T) {
 	s := altmark.Session{Method: altmark.Muxed, Interval: 4, ClockError: time.Second, MaxDelay: time.Second}
 	for at, want := range map[uint64]bool{32 + 8: false, 32 + 10: false, 32 + 11: true} {
@@ -161,7 +161,7 @@ func TestPulseTooLate(t *testing.T) {
 	}
 }
 
-// Words are read as they are written, and nothing else is.
+// Every word parses to the value that it was written for. Other words are refused.
 func TestWords(t *testing.T) {
 	for _, w := range altmark.RoleWords() {
 		if r, err := altmark.ParseRole(w); err != nil || r.String() != w {

@@ -7,19 +7,17 @@ import (
 	"time"
 )
 
-// The mean delay of RFC 9341: each point sums up when the packets of a period came. Where two
-// points have summed up the same N packets the difference of their sums, divided by N, is the mean
-// of the N delays, exactly.
+// The mean delay of RFC 9341: each point adds up the arrival times of a period's packets. If two points have added up
+// the same N packets, the difference of their sums divided by N is exactly the mean of the N delays.
 
-// A Sum is a sum of times or delays in ns: a number of 128 bits with a sign, modulo 2^128.
+// A Sum is a sum of times or delays in ns: a signed number of 128 bits, modulo 2^128.
 //
-// A chip sums up times since 1970, which are below 2^78 ns, without end. The difference of two
-// readings less N times the beginning of a period is the sum of what N packets are behind that
-// beginning, modulo 2^128. It is not ambiguous: no packet is 2^78 ns from it, and no period has 2^49
-// packets.
+// A chip adds up Unix times, which are below 2^78 ns, without end. Take the difference of two readings, minus N times
+// the begin of a period. The result is the sum of the offsets of N packets from that begin, modulo 2^128. It is
+// unambiguous: no packet is 2^78 ns from the begin, and no period has 2^49 packets.
 type Sum struct{ Hi, Lo uint64 }
 
-// SinceEpoch is a time in ns since 1970.
+// SinceEpoch returns a time in ns since 1970.
 func SinceEpoch(t Time) (s Sum) {
 	var carry uint64
 	s.Hi, s.Lo = bits.Mul64(t.Seconds, second)
@@ -54,16 +52,16 @@ func (s Sum) Big() *big.Int {
 	return n.Add(n, new(big.Int).SetUint64(s.Lo))
 }
 
-// String is the number, decimal.
+// String returns the number in decimal.
 func (s Sum) String() string { return s.Big().String() }
 
-// MarshalText gives what [Sum.String] gives.
+// MarshalText returns the text of [Sum.String].
 func (s Sum) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// SumForm is what [ParseSum] reads, in words.
+// SumForm describes the input of [ParseSum].
 const SumForm = "a whole number of 128 bits"
 
-// ParseSum reads what [Sum.String] writes.
+// ParseSum parses the output of [Sum.String].
 func ParseSum(text string) (Sum, error) {
 	var n big.Int
 	if len(text) > 40 || n.UnmarshalText([]byte(text)) != nil || n.String() != text {
@@ -76,14 +74,14 @@ func ParseSum(text string) (Sum, error) {
 	return Sum{uint64(n.Rsh(&n, 64).Int64()), lo}, nil
 }
 
-// UnmarshalText reads what [Sum.MarshalText] gives.
+// UnmarshalText parses the output of [Sum.MarshalText].
 func (s *Sum) UnmarshalText(text []byte) (err error) {
 	*s, err = ParseSum(string(text))
 	return err
 }
 
-// Mean is the sum divided by n, rounded to the nearest ns, half of one up; false without packets, or if that is no
-// time.Duration.
+// Mean returns the sum divided by n, rounded to the nearest ns, with halves rounded up. It returns false if n is zero
+// or the mean is no time.Duration.
 func (s Sum) Mean(n uint64) (time.Duration, bool) {
 	if n == 0 {
 		return 0, false
@@ -94,23 +92,22 @@ func (s Sum) Mean(n uint64) (time.Duration, bool) {
 	return time.Duration(mean.Int64()), mean.IsInt64()
 }
 
-// Arrivals are when the packets of a period came to a point: how many packets were summed up, and the sum of the times
-// since the period began, as [Interval.Start] has it, by the point's clock. Of a session that does not ask for it all
-// are zero.
+// Arrivals holds the arrivals of a period's packets at a point: their number, and the sum of their times since the
+// period's begin ([Interval.Start]) by the point's clock. All fields are zero if the session does not measure arrivals.
 type Arrivals struct {
-	Summed  bool // the session asks for it
+	Summed  bool // the session measures arrivals
 	Packets uint64
 	Sum     Sum
 }
 
-// ChipArrivals are what a chip has summed up of a colour.
+// ChipArrivals holds a chip's sums of one colour.
 type ChipArrivals struct {
 	Packets        uint64
-	Sum            Sum    // of their times since 1970
-	Unsynchronised uint64 // packets at whose time the clock was not synchronised
+	Sum            Sum    // sum of the arrival times since 1970
+	Unsynchronised uint64 // number of packets that arrived while the clock was not synchronised
 }
 
-// Add takes one more packet.
+// Add adds a packet.
 func (a *ChipArrivals) Add(t Time, unsynchronised bool) {
 	a.Packets++
 	a.Sum = a.Sum.Add(SinceEpoch(t))
@@ -119,15 +116,15 @@ func (a *ChipArrivals) Add(t Time, unsynchronised bool) {
 	}
 }
 
-// arrivalWords is how many numbers encode what a chip has summed up of a colour.
+// arrivalWords is the number of words that encode a ChipArrivals.
 const arrivalWords = 4
 
-// Words appends the numbers to a list.
+// Words appends the words to a list.
 func (a ChipArrivals) Words(list []uint64) []uint64 {
 	return append(list, a.Packets, a.Sum.Hi, a.Sum.Lo, a.Unsynchronised)
 }
 
-// ParseChipArrivals reads what a window says of some flows into them; nil: it says nothing.
+// ParseChipArrivals decodes the arrivals of a read of flows into these flows. If words is nil, it changes nothing.
 func ParseChipArrivals(flows []ChipFlow, words []uint64) error {
 	if words == nil {
 		return nil
@@ -144,7 +141,7 @@ func ParseChipArrivals(flows []ChipFlow, words []uint64) error {
 	return nil
 }
 
-// Since returns what came between an earlier reading and a, of a period of the interval.
+// Since returns the arrivals between an earlier reading and a, for a period of the interval.
 func (a ChipArrivals) Since(earlier ChipArrivals, n Interval, period uint64) Arrivals {
 	packets := a.Packets - earlier.Packets
 	begin := SinceEpoch(n.Start(period)).Times(packets)

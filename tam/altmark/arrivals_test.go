@@ -13,20 +13,19 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// nanos is a time in ns since 1970.
+// nanos returns a time in ns since 1970.
 func nanos(t altmark.Time) *big.Int {
 	ns := new(big.Int).Mul(new(big.Int).SetUint64(t.Seconds), big.NewInt(1e9))
 	return ns.Add(ns, big.NewInt(int64(t.Nanoseconds)))
 }
 
-// What a chip sums up without end, and wraps, gives each period's sum exactly, at every interval, as rational
-// arithmetic on the same times has it; also of times that lie before the period, and of clocks that read as much as can
-// be.
+// The chip's wrapping sums give the exact sum of every period, at every interval: they equal rational arithmetic on the
+// same times. This includes times before the period and the greatest readings of a clock.
 func TestArrivalsAreExact(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 50}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
 		n := altmark.Interval(rnd.IntN(19)) + altmark.MinInterval
-		// A chip that has summed up for long, just before the sum wraps.
+		// The chip has added up for a long time, and its sum is about to wrap.
 		chip := altmark.ChipArrivals{Packets: rnd.Uint64() >> 1, Sum: altmark.Sum{Hi: 1<<64 - 1,
 			Lo: 1<<64 - 1 - rnd.Uint64N(1e9)}}
 		for range 20 {
@@ -46,7 +45,7 @@ func TestArrivalsAreExact(t *testing.T) {
 			}
 			mean, ok := got.Sum.Mean(got.Packets)
 			exact := new(big.Rat).SetFrac(want, big.NewInt(int64(packets)))
-			off := exact.Sub(exact, new(big.Rat).SetInt64(int64(mean))) // half of one is rounded up
+			off := exact.Sub(exact, new(big.Rat).SetInt64(int64(mean))) // halves are rounded up
 			if !ok || off.Cmp(big.NewRat(-1, 2)) < 0 || off.Cmp(big.NewRat(1, 2)) >= 0 {
 				t.Fatalf("the mean of %v by %d is %v", want, packets, mean)
 			}
@@ -54,7 +53,7 @@ func TestArrivalsAreExact(t *testing.T) {
 	})
 }
 
-// Sums are read as they are written, and nothing else is one.
+// Sums parse to the value that was written. Other texts are refused.
 func TestSumWords(t *testing.T) {
 	for _, text := range []string{
 		"0", "-1", "18446744073709551616", "-18446744073709551617",
@@ -82,7 +81,7 @@ func TestSumWords(t *testing.T) {
 	}
 }
 
-// The longest numbers of a window of flows fit into a list of SAI on the wire, with 2 kB for names and the clock.
+// The longest words of a read of flows fit in a SAI list on the wire, with 2 kB left for names and the clock.
 func TestWindowsFit(t *testing.T) {
 	const most = 1<<64 - 1
 	all := altmark.ChipCounts{Packets: most, Bytes: most, Captures: most,
@@ -110,7 +109,7 @@ func TestWindowsFit(t *testing.T) {
 	}
 }
 
-// What a window says of arrivals is of all its flows, or it is refused.
+// The words for arrivals must cover all flows of the read, otherwise they are refused.
 func TestParseChipArrivals(t *testing.T) {
 	want := [2]altmark.ChipArrivals{{Packets: 1, Sum: altmark.Sum{Hi: 2, Lo: 3}, Unsynchronised: 4},
 		{Packets: 5, Sum: altmark.Sum{Lo: 6}}}

@@ -6,38 +6,39 @@ import (
 	"time"
 )
 
-// Names of the extension objects of a chip that marks by itself; docs/internals/extensions.md has their
-// JSON. A profile is configuration, flows are a window.
+// Names of the extension objects of a chip that marks by itself. Their JSON is in docs/internals/extensions.md. Profile
+// and flow are configuration, flows is a register read.
 const (
 	ObjectProfile = "tamtam.altmark.profile"
 	ObjectFlows   = "tamtam.altmark.flows"
 	ObjectFlow    = "tamtam.altmark.flow"
 )
 
-// Attributes of their entries: those of requests, and those that a get of flows returns.
+// Attributes of their entries. The first group belongs to requests, the second is returned by a get of flows.
 const (
 	AttrProfile = "profile" // a ChipProfile
 	AttrFlow    = "flow"    // a ChipFlowOf
 	AttrFlows   = "flows"   // indices, at most MaxChipFlows
 
 	AttrTime        = "time"        // ChipClock.Words
-	AttrKernel      = "kernel"      // KernelClock.Words; only of a chip whose clock follows a kernel's
-	AttrGenerations = "generations" // of each flow
+	AttrKernel      = "kernel"      // KernelClock.Words; present only if the chip's clock follows a kernel's
+	AttrGenerations = "generations" // generation of each flow
 	AttrCounters    = "counters"    // ChipCounts.Words of colour 0 and of colour 1 of each flow
-	AttrOuter       = "outer"       // OuterCounts.Words of each flow; without, none has counted anything
-	AttrLate        = "late"        // LatePeriods of each flow: First, Last; without, no frame was given late
-	AttrProgram     = "program"     // 1: a program runs, and no header is put on or taken off; without, none runs
-	AttrArrivals    = "arrivals"    // ChipArrivals.Words as of counters; without, nothing was summed up
+	AttrOuter       = "outer"       // OuterCounts.Words of each flow; absent if all are zero
+	AttrLate        = "late"        // LatePeriods of each flow as First, Last; absent if no frame arrived late
+	// 1 while a program runs, which prevents encapsulation and decapsulation; absent otherwise
+	AttrProgram  = "program"
+	AttrArrivals = "arrivals" // ChipArrivals.Words, arranged as in counters; absent if nothing was added up
 )
 
-// MaxChipFlows are the flows of one window: more may be longer than a list of SAI on the wire,
+// MaxChipFlows is the maximum number of flows in one read. More could exceed the length of a SAI list on the wire,
 // 65536 bytes.
 const MaxChipFlows = 128
 
-// MaxChipArrivals is the same where arrivals are summed up.
+// MaxChipArrivals is this maximum for flows with arrivals.
 const MaxChipArrivals = 96
 
-// A ChipProfile has the settings that the sessions of a lane share.
+// A ChipProfile holds the settings that the sessions of a lane share.
 type ChipProfile struct {
 	Lane     int    `json:"lane"`
 	Role     string `json:"role"`
@@ -50,12 +51,12 @@ type ChipProfile struct {
 	GuardNS  int64  `json:"guard-ns"`
 	EarlyNS  int64  `json:"early-ns"`
 	Drop     bool   `json:"drop-marked"`
-	Encap    bool   `json:"encap,omitempty"` // an initiator's: packets are marked in the header that they get
-	// MeanDelay: the arrivals of packets are summed up.
+	Encap    bool   `json:"encap,omitempty"` // an initiator encapsulates packets and marks them in the outer header
+	// MeanDelay makes the chip add up the arrivals of packets.
 	MeanDelay bool `json:"mean-delay,omitempty"`
 }
 
-// ChipProfile returns what the session needs of its lane, with lane 0.
+// ChipProfile returns the profile that the session needs for its lane, with lane 0.
 func (s Session) ChipProfile() ChipProfile {
 	return ChipProfile{
 		Role: s.Role.String(), Method: s.Method.String(), Interval: int(s.Interval),
@@ -66,17 +67,19 @@ func (s Session) ChipProfile() ChipProfile {
 	}
 }
 
-// A ChipFlowOf is what the chip wants of the packets of an index besides what its ACL entries match.
+// A ChipFlowOf holds the conditions and the encapsulation of an index's packets, in addition to the matches of its ACL
+// entries.
 type ChipFlowOf struct {
 	Index     uint32 `json:"index"`
 	FlowMonID uint32 `json:"flow-mon-id"`
-	// Encap is the header that they get, with this FlowMonID in its option; nil: none.
+	// Encap is the header that is put around packets, with this FlowMonID in its option. Nil means no encapsulation.
 	Encap *ChipEncap `json:"encap,omitempty"`
-	// Decap is the header that is taken off those with this FlowMonID; nil: none. It has addresses only.
+	// Decap is the header that is removed from packets with this FlowMonID. It has addresses only. Nil means no
+	// decapsulation.
 	Decap *ChipEncap `json:"decap,omitempty"`
 }
 
-// ChipFlow returns what the session wants of the packets of an index, false if that is nothing.
+// ChipFlow returns the chip's settings for the packets of an index. It returns false if the session needs none.
 func (s Session) ChipFlow(index uint32) (f ChipFlowOf, wants bool) {
 	f = ChipFlowOf{Index: index, FlowMonID: s.FlowMonID.ID}
 	if e := s.Encap; e.Given() {
@@ -91,7 +94,7 @@ func (s Session) ChipFlow(index uint32) (f ChipFlowOf, wants bool) {
 	return f, s.FlowMonID.Given
 }
 
-// A ChipEncap is a header of IPv6 that packets get around them, or that is taken off again.
+// A ChipEncap is an outer IPv6 header that is put around packets or removed.
 type ChipEncap struct {
 	Src      string `json:"src"`
 	Dst      string `json:"dst"`
@@ -99,26 +102,27 @@ type ChipEncap struct {
 	HopLimit int    `json:"hop-limit,omitempty"`
 }
 
-// A ChipClock is what a window says about the chip's clock.
+// A ChipClock is the state of the chip's clock in a read.
 type ChipClock struct {
 	At           Time
 	Synchronised bool
-	Steps        uint64       // how often the clock was set
-	Started      uint64       // when the chip started, ns since 1970: it changes if the chip is replaced
-	Kernel       *KernelClock // that it follows; nil: none. Not part of Words
-	// Programmed: a program runs on the chip, which then puts no headers on and takes none off. Not part of Words.
+	Steps        uint64       // number of times that the clock was set
+	Started      uint64       // start of the chip in ns since 1970; it changes if the chip is replaced
+	Kernel       *KernelClock // the kernel clock that it follows, or nil if there is none; not part of Words
+	// Programmed means that a program runs on the chip, which then neither encapsulates nor decapsulates. It is not
+	// part of Words.
 	Programmed bool
 }
 
-// chipClockWords is how many numbers encode a chip's clock.
+// chipClockWords is the number of words that encode a ChipClock.
 const chipClockWords = 5
 
-// Words are the clock as numbers.
+// Words returns the clock as words.
 func (c ChipClock) Words() []uint64 {
 	return []uint64{c.At.Seconds, uint64(c.At.Nanoseconds), word(c.Synchronised), c.Steps, c.Started}
 }
 
-// ParseChipClock reads the words of a clock.
+// ParseChipClock decodes the words of a clock.
 func ParseChipClock(w []uint64) (c ChipClock, err error) {
 	if len(w) != chipClockWords {
 		return c, fmt.Errorf("%d numbers as %s, want %d", len(w), AttrTime, chipClockWords)
@@ -136,15 +140,15 @@ func chipTime(seconds, nanoseconds uint64) (Time, error) {
 	return Time{Seconds: seconds, Nanoseconds: uint32(nanoseconds)}, nil
 }
 
-// kernelWords is how many numbers encode a kernel's clock.
+// kernelWords is the number of words that encode a KernelClock.
 const kernelWords = 6
 
-// Words are the clock as numbers.
+// Words returns the clock as words.
 func (k KernelClock) Words() []uint64 {
 	return []uint64{k.Boot[0], k.Boot[1], word(k.Known), word(k.Synchronised), uint64(k.MaxError), uint64(k.Ahead)}
 }
 
-// ParseKernelClock reads the words of a kernel's clock.
+// ParseKernelClock decodes the words of a kernel's clock.
 func ParseKernelClock(w []uint64) (k KernelClock, err error) {
 	const most = 1 << 62
 	if len(w) != kernelWords {
@@ -159,34 +163,35 @@ func ParseKernelClock(w []uint64) (k KernelClock, err error) {
 	}, nil
 }
 
-// A ChipFlow is what a window says about a flow.
+// A ChipFlow is the state of a flow in a read.
 type ChipFlow struct {
-	Generation uint64 // how often the flow's state was zeroed
+	Generation uint64 // number of times that the flow's state was zeroed
 	Of         [2]ChipCounts
 	Late       LatePeriods
 	Outer      OuterCounts
 }
 
-// OuterCounts are what became of packets of a flow that get a header around them, or have it taken off.
+// OuterCounts counts the packets of a flow that were encapsulated or decapsulated.
 type OuterCounts struct {
 	Encapsulated, Decapsulated uint64
-	TooLong                    uint64 // of those that got it: dropped, since they are longer than an MTU
-	Damaged                    uint64 // not taken off, since headers are damaged
+	TooLong                    uint64 // encapsulated packets that were dropped because they exceed an MTU
+	Damaged                    uint64 // packets that were not decapsulated because headers are damaged
 }
 
-// outerWords is how many numbers encode them.
+// outerWords is the number of words that encode an OuterCounts.
 const outerWords = 4
 
-// Words appends the counts to a list of numbers.
+// Words appends the counts to a list of words.
 func (c OuterCounts) Words(list []uint64) []uint64 {
 	return append(list, c.Encapsulated, c.Decapsulated, c.TooLong, c.Damaged)
 }
 
-// LatePeriods are the periods that packets which the chip was given late may belong to, from the first to the one in
-// which they are counted. The zero value: none.
+// LatePeriods is the range of periods that late packets may belong to, up to the one in which they are counted. A
+// packet is late if the chip received it late. The zero value means that there was none.
 type LatePeriods struct{ First, Last uint64 }
 
-// Add adds the periods of one more packet. What lies more than two periods before is forgotten: it has been read.
+// Add adds the periods of one more packet. Ranges that end more than two periods earlier are dropped: they have been
+// read.
 func (l *LatePeriods) Add(more LatePeriods) {
 	switch {
 	case more == LatePeriods{}:
@@ -197,32 +202,32 @@ func (l *LatePeriods) Add(more LatePeriods) {
 	}
 }
 
-// Has reports whether a period is one of them.
+// Has reports whether period k is in the range.
 func (l LatePeriods) Has(k uint64) bool { return l != LatePeriods{} && l.First <= k && k <= l.Last }
 
-// ChipCounts are the counts of a colour, cumulative except for the time.
+// ChipCounts holds the counters of a colour. They are cumulative, except for the time.
 type ChipCounts struct {
 	Packets, Bytes, Captures uint64
-	Captured                 Time // the last
-	Unsynchronised           bool // at that time
+	Captured                 Time // time of the last capture
+	Unsynchronised           bool // the clock was not synchronised at that time
 	Outside                  uint64
-	PulseBytes               uint64 // of muxed marking without slots: of the captured packets
-	Foreign, ForeignBytes    uint64 // of packets that came with a mark
-	Digest                   uint32 // of the last captured packet
+	PulseBytes               uint64 // bytes of the captured packets, for muxed marking without slots only
+	Foreign, ForeignBytes    uint64 // packets that arrived with a mark, and their bytes
+	Digest                   uint32 // digest of the last captured packet
 	Arrivals                 ChipArrivals
 }
 
-// countWords is how many numbers encode the counts of a colour.
+// countWords is the number of words that encode a ChipCounts.
 const countWords = 11
 
-// Words appends the counts to a list of numbers, without the arrivals.
+// Words appends the counters to a list of words, without the arrivals.
 func (c ChipCounts) Words(list []uint64) []uint64 {
 	return append(list, c.Packets, c.Bytes, c.Captures, c.Captured.Seconds, uint64(c.Captured.Nanoseconds),
 		word(c.Unsynchronised), c.Outside, c.PulseBytes, c.Foreign, c.ForeignBytes, uint64(c.Digest))
 }
 
-// ParseChipFlows reads the generations and counters of the given number of flows, the periods of late packets, and what
-// was done with headers: nil of a chip that has none.
+// ParseChipFlows decodes the generations, counters, periods of late packets and encapsulation counters of this number
+// of flows. late and outer may be nil.
 func ParseChipFlows(flows int, generations, counters, late, outer []uint64) ([]ChipFlow, error) {
 	if len(generations) != flows {
 		return nil, fmt.Errorf("%d numbers as %s, want %d for %d flows", len(generations), AttrGenerations, flows, flows)
@@ -265,7 +270,7 @@ func ParseChipFlows(flows int, generations, counters, late, outer []uint64) ([]C
 	return list, nil
 }
 
-// word is 1 for true.
+// word returns 1 for true and 0 for false.
 func word(b bool) uint64 {
 	if b {
 		return 1

@@ -9,7 +9,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// What a chip says of its clock and its flows arrives as it was.
+// The words of the clock and of flows decode to the encoded values.
 func TestChipWords(t *testing.T) {
 	clock := altmark.ChipClock{At: altmark.Time{Seconds: 1700000001, Nanoseconds: 5}, Synchronised: true, Steps: 2,
 		Started: 1600000000}
@@ -33,7 +33,7 @@ func TestChipWords(t *testing.T) {
 	}
 }
 
-// Lists that are too short, and times that are none, are refused.
+// Lists that are too short and invalid times are refused.
 func TestChipWordsRefused(t *testing.T) {
 	_, short := altmark.ParseChipClock([]uint64{1, 2})
 	_, late := altmark.ParseChipClock([]uint64{1, 1e9, 1, 0, 0})

@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// ClockTrust is what a session accepts as vouching for its switch's clock.
+// ClockTrust is the evidence that a session accepts for the accuracy of its switch's clock.
 type ClockTrust uint8
 
-// What can vouch for a switch's clock.
+// The kinds of evidence.
 const (
-	CheckedClock  ClockTrust = iota // what the chip and the kernel that its clock follows say
-	DeclaredClock                   // the operator: it is within A of those of the other points
+	CheckedClock  ClockTrust = iota // the state of the chip, and of the kernel whose clock it follows
+	DeclaredClock                   // the operator's declaration that it is within A of the other points' clocks
 )
 
 var trustWords = []string{"checked", "declared"}
 
-// TrustWords lists the words of what vouches for a clock, the default first.
+// TrustWords lists the words for clock trust in configuration, the default first.
 func TrustWords() []string { return slices.Clone(trustWords) }
 
-// ParseTrust reads the word of what vouches for a clock; an error lists the words.
+// ParseTrust parses a word for clock trust. An error lists the words.
 func ParseTrust(s string) (ClockTrust, error) {
 	if i := slices.Index(trustWords, s); i >= 0 {
 		return ClockTrust(i), nil
@@ -32,17 +32,18 @@ func ParseTrust(s string) (ClockTrust, error) {
 // String returns the word used in configuration.
 func (t ClockTrust) String() string { return wordAt(trustWords, int(t)) }
 
-// A KernelClock is what a kernel says about its time of day, which a chip's clock follows. The zero
-// value says nothing.
+// A KernelClock is the state of a kernel's time of day, which a chip's clock follows. The zero value means that nothing
+// is known.
 type KernelClock struct {
-	Boot         [2]uint64     // the kernel's boot ID, the same for all that share its clock; 0: not known
-	Known        bool          // the fields below are known
-	Synchronised bool          // something disciplines it: NTP, or PTP by phc2sys or the like
-	MaxError     time.Duration // at most this far from true time
-	Ahead        time.Duration // the chip's clock of the kernel's: it does not follow when that is set
+	Boot         [2]uint64     // the kernel's boot ID, which is equal for all that share its clock; zero if unknown
+	Known        bool          // the fields below are valid
+	Synchronised bool          // NTP, or PTP by phc2sys or similar, disciplines the clock
+	MaxError     time.Duration // maximum error against true time
+	// chip's clock minus the kernel's; it differs if the kernel's clock was set, which the chip's does not follow
+	Ahead time.Duration
 }
 
-// ID is the boot ID as a UUID; empty if it is not known.
+// ID returns the boot ID as a UUID, or "" if it is unknown.
 func (k KernelClock) ID() string {
 	a, b := k.Boot[0], k.Boot[1]
 	if a == 0 && b == 0 {
@@ -51,15 +52,15 @@ func (k KernelClock) ID() string {
 	return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", a>>32, a>>16&0xffff, a&0xffff, b>>48, b&(1<<48-1))
 }
 
-// A Clock is what vouches for the clock of a measurement point. The zero value means the chip itself.
+// A Clock is the evidence for the accuracy of a measurement point's clock. The zero value means the chip itself.
 type Clock struct {
-	Says   string        // in words, or why nothing does
-	Kernel string        // ID of the kernel whose clock it follows; empty: not known
-	Ahead  time.Duration // of the kernel's clock
-	Error  time.Duration // from true time at most; 0 if nothing tells
+	Says   string        // the evidence in words, or the reason why there is none
+	Kernel string        // ID of the kernel whose clock it follows, or "" if unknown
+	Ahead  time.Duration // amount by which it is ahead of the kernel's clock
+	Error  time.Duration // maximum error against true time, or zero if unknown
 }
 
-// Words of a Clock, without numbers.
+// Texts for a Clock, without numbers.
 const (
 	SaysDeclared   = "declared by the operator"
 	saysNothing    = "what the kernel says of its clock cannot be read"
@@ -67,9 +68,8 @@ const (
 	clockErrorWant = ", A is %v"
 )
 
-// Vouch says what vouches for a clock that follows a kernel's, and whether delays can be measured by
-// it: the operator vouches, or the kernel says that it is synchronised and its greatest error within
-// A.
+// Vouch returns the evidence for a clock that follows a kernel's, and whether delays can be measured with it. They can
+// if the operator declared it, or if the kernel reports a synchronised clock with a maximum error within A.
 func (s Session) Vouch(k KernelClock) (c Clock, trusted bool) {
 	c = Clock{Kernel: k.ID()}
 	if k.Known {

@@ -8,22 +8,22 @@ import (
 	"strings"
 )
 
-// EncapSize is by how many bytes a packet is longer with a header around it: 40 of IPv6, 8 of options.
+// EncapSize is the number of bytes that encapsulation adds to a packet: 40 of IPv6, 8 of options.
 const EncapSize = 48
 
-// Bounds and default of the hop limit with which encapsulated packets leave.
+// Maximum and default of the hop limit of encapsulated packets.
 const (
 	MaxEncapHopLimit     = 254
 	DefaultEncapHopLimit = 64
 )
 
-// An OptionsHeader is the extension header of IPv6 in which an AltMark option stands.
+// An OptionsHeader is the IPv6 extension header that contains the AltMark option.
 type OptionsHeader uint8
 
-// The extension headers: who is to read the option, by RFC 9343 section 4.
+// The extension headers. They determine the nodes that read the option (RFC 9343, section 4).
 const (
-	DestinationOptions OptionsHeader = iota // the far end, and those on the way who look for it
-	HopByHopOptions                         // all on the way
+	DestinationOptions OptionsHeader = iota // the far end, and nodes on the path that look for it
+	HopByHopOptions                         // all nodes on the path
 )
 
 var optionsWords = []string{"destination", "hop-by-hop"}
@@ -31,10 +31,10 @@ var optionsWords = []string{"destination", "hop-by-hop"}
 // OptionsWords lists the words for extension headers in configuration.
 func OptionsWords() []string { return slices.Clone(optionsWords) }
 
-// String returns the word for it.
+// String returns the word for the header.
 func (h OptionsHeader) String() string { return wordAt(optionsWords, int(h)) }
 
-// ParseOptionsHeader reads a word of [OptionsWords].
+// ParseOptionsHeader parses a word of [OptionsWords].
 func ParseOptionsHeader(s string) (OptionsHeader, error) {
 	if i := slices.Index(optionsWords, s); i >= 0 {
 		return OptionsHeader(i), nil
@@ -42,18 +42,18 @@ func ParseOptionsHeader(s string) (OptionsHeader, error) {
 	return 0, fmt.Errorf("encap-header %q, want %s", s, strings.Join(optionsWords, ", "))
 }
 
-// An Encap is the header of IPv6 with an AltMark option that an initiator puts around packets and a terminator takes
-// off (RFC 9343, section 5): routers put no option into packets of others. Without addresses there is none.
+// An Encap is an outer IPv6 header with an AltMark option, which an initiator adds and a terminator removes. Routers
+// must not insert an option into forwarded packets (RFC 9343, section 5). Without addresses there is no encapsulation.
 type Encap struct {
 	Src, Dst netip.Addr
-	Header   OptionsHeader // of an initiator
-	HopLimit uint8         // of an initiator: with which packets leave; 0: DefaultEncapHopLimit
+	Header   OptionsHeader // for an initiator only
+	HopLimit uint8         // hop limit of encapsulated packets, for an initiator only; zero means DefaultEncapHopLimit
 }
 
-// Given reports whether there is one.
+// Given reports whether there is encapsulation.
 func (e Encap) Given() bool { return e.Src.IsValid() || e.Dst.IsValid() }
 
-// ParseEncapAddress reads an address of such a header: one of IPv6 that routers forward packets from and to.
+// ParseEncapAddress parses an address of the outer header. It accepts only IPv6 addresses that routers forward.
 func ParseEncapAddress(s string) (netip.Addr, error) {
 	a, err := netip.ParseAddr(s)
 	if err != nil || !a.Is6() || a.Is4In6() || a.Zone() != "" || !a.IsGlobalUnicast() {
@@ -62,7 +62,7 @@ func ParseEncapAddress(s string) (netip.Addr, error) {
 	return a, nil
 }
 
-// checkEncap requires of a session with a header what makes it one.
+// checkEncap returns an error if the session's encapsulation is incomplete or contradicts its other settings.
 func (s Session) checkEncap() error {
 	e := s.Encap
 	if !e.Given() {

@@ -9,7 +9,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A session with a header needs marks that are in it, a FlowMonID, two addresses, and a role at an end.
+// A session with encapsulation needs marks in the outer header, a FlowMonID, two addresses, and a role at an end.
 func TestEncapCheck(t *testing.T) {
 	a, b := netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("2001:db8::2")
 	whole := altmark.Session{
@@ -43,7 +43,7 @@ func TestEncapCheck(t *testing.T) {
 	}
 }
 
-// Addresses of a header are those of one host, which are routed.
+// The addresses of an outer header must be routable addresses of one host.
 func TestEncapAddresses(t *testing.T) {
 	for _, bad := range []string{"", "10.0.0.1", "::ffff:10.0.0.1", "fe80::1", "fe80::1%eth0", "ff02::1", "::1", "::",
 		"2001:db8::1/64"} {

@@ -7,7 +7,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A session whose packets may come when its counters are read, or its pulse in another's quarter, is refused.
+// A session is refused if its packets may arrive while its counters are read, or its pulse in another quarter.
 func ExampleSession_Check() {
 	s := altmark.Session{
 		Method: altmark.Muxed, SlotSync: true, Mark: altmark.DSCP0, Role: altmark.Initiator,
@@ -18,7 +18,7 @@ func ExampleSession_Check() {
 	// interval of 1s is too short for muxed marking: A + Dmax = 15.625ms + 250ms = 265.625ms, want less than L/4 = 250ms
 }
 
-// What the flag unsynchronised says, as docs/alternate-marking.md quotes it.
+// The texts behind the flag unsynchronised, as docs/alternate-marking.md quotes them.
 func ExampleSession_Vouch() {
 	s := altmark.Session{ClockError: 15625 * time.Microsecond}
 	for _, k := range []altmark.KernelClock{

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A Session is what one measurement point does with the packets of one flow group. Its settings,
-// apart from the role, must be those of the other points.
+// A Session is the configuration of one measurement point for the packets of one flow group. All points must have the
+// same settings, except for the role.
 type Session struct {
 	Role        Role
 	Method      Method
@@ -15,38 +15,38 @@ type Session struct {
 	Mark, Mark2 Mark // Mark2 is the pulse bit of Double
 	Clear       bool // the terminator clears the marks
 	Foreign     ForeignMarks
-	Trust       ClockTrust // in this switch's clock
-	// FlowMonID: of the flow group's packets only those with this one in their AltMark option.
-	// With Encap it is that of the header.
+	Trust       ClockTrust // required evidence for the accuracy of this switch's clock
+	// FlowMonID restricts the flow group to packets with this ID in their AltMark option. With Encap it is the ID in
+	// the outer header.
 	FlowMonID FlowMonID
-	Encap     Encap // of IPv6, with an AltMark option, that an initiator puts around packets and a terminator takes off
-	// SlotSync says that the clocks are synchronised well enough to tell the slots of muxed
-	// marking. If not, steps are detected in the mark itself.
+	Encap     Encap // IPv6 header with an AltMark option that an initiator adds and a terminator removes
+	// SlotSync means that the clocks are synchronised well enough to distinguish the slots of muxed marking. Without
+	// it, steps are detected in the mark itself.
 	SlotSync bool
-	// MeanDelay: the arrivals of all packets of a period are summed up.
+	// MeanDelay adds up the arrivals of all packets of a period.
 	MeanDelay bool
-	// ClockError is A, the greatest error between the clocks of two points; MinDelay
-	// and MaxDelay bound the delay between the first point and this one.
+	// ClockError is A, the maximum error between the clocks of two points. MinDelay and MaxDelay bound the delay from
+	// the first point to this one.
 	ClockError, MinDelay, MaxDelay time.Duration
 }
 
-// Defaults of a session's bounds on its path, as fractions of its interval.
+// Defaults of a session's error and delay bounds, as fractions of its interval.
 const (
 	DefaultClockErrorPart = 64 // A = L/64
 	DefaultMaxDelayPart   = 8  // Dmax = L/8
 )
 
-// Guard is A + Dmax: for that long after a period has ended, by this point's clock, packets of it
-// may still arrive. RFC 9341, section 5, has d = A + Dmax - Dmin, since it lets the periods of a
-// point begin Dmin later; here they begin at kL by every clock.
+// Guard returns A + Dmax, the time after a period's end, by this point's clock, during which its packets may still
+// arrive. RFC 9341, section 5, has d = A + Dmax - Dmin, because the periods of a point may begin Dmin later there. Here
+// they begin at kL by every clock.
 func (s Session) Guard() time.Duration { return s.ClockError + s.MaxDelay }
 
-// Early is A: that long before a period begins, by this point's clock, packets of it may arrive.
-// Only the clocks can make a packet early.
+// Early returns A, the time before a period's begin, by this point's clock, during which its packets may already
+// arrive. Only clock errors can make a packet early.
 func (s Session) Early() time.Duration { return s.ClockError }
 
-// Check returns an error if the session is not possible, with the numbers if its interval cannot
-// hold the guard.
+// Check returns an error if the session is impossible. If the interval cannot hold the guard, the error contains the
+// numbers.
 func (s Session) Check() error {
 	if !s.Interval.Valid() {
 		return errors.Join(fmt.Errorf("interval is %d, want %d to %d: 2^n seconds", s.Interval, MinInterval, MaxInterval))
@@ -80,7 +80,7 @@ func (s Session) Check() error {
 	return errors.Join(errs...)
 }
 
-// checkMarks requires two bits of one kind of packet for double marking, and one bit for other methods.
+// checkMarks requires two bits of the same kind of packet for double marking, and one bit for other methods.
 func (s Session) checkMarks() error {
 	switch {
 	case s.Method != Double && s.Mark2 == NoMark:
@@ -97,7 +97,7 @@ func (s Session) checkMarks() error {
 	return nil
 }
 
-// checkTimes requires possible bounds of clocks and delays, and then an interval that holds the guard.
+// checkTimes requires valid bounds of clocks and delays, and then an interval that can hold the guard.
 func (s Session) checkTimes() error {
 	if s.ClockError < 0 || s.MinDelay < 0 || s.MaxDelay < s.MinDelay {
 		return fmt.Errorf("clock-error %v, delay-min %v, delay-max %v: want 0 or more, and delay-max not below delay-min",
@@ -106,9 +106,9 @@ func (s Session) checkTimes() error {
 	return s.checkGuard()
 }
 
-// checkGuard requires a period's packets to arrive before the reading in the middle of the next: A
-// + Dmax < L/2; with slots, before the quarter after their own: A + Dmax < L/4; for step detection
-// in the mark also Dmax - Dmin < L/8.
+// checkGuard requires that a period's packets arrive before the counters are read in the middle of the next period: A +
+// Dmax < L/2. With slots they must arrive before the quarter after their own: A + Dmax < L/4. Step detection in the
+// mark also requires Dmax - Dmin < L/8.
 func (s Session) checkGuard() error {
 	l := s.Interval.Duration()
 	switch {
@@ -129,12 +129,11 @@ func (s Session) checkGuard() error {
 	return nil
 }
 
-// Delay reports whether the session measures delays, so that its clock matters.
+// Delay reports whether the session measures delays, for which its clock must be accurate.
 func (s Session) Delay() bool { return s.Method.Delay() || s.MeanDelay }
 
-// PulseTooLate reports whether a pulse that left the initiator at t may come too
-// late for its slots at the other end: later than 3L/4 - (A + Dmax) in its period.
-// Only muxed marking has this bound.
+// PulseTooLate reports whether a pulse that left the initiator at t may miss its slots at the other end. It may if it
+// left later than 3L/4 - (A + Dmax) in its period. Only muxed marking has this limit.
 func (s Session) PulseTooLate(t Time) bool {
 	if s.Method != Muxed {
 		return false
@@ -143,39 +142,40 @@ func (s Session) PulseTooLate(t Time) bool {
 	return end.Sub(t) < s.ClockError+s.MaxDelay
 }
 
-// family says which header has the mark.
+// family returns a number for the header that contains the mark.
 func (m Mark) family() int {
 	switch {
 	case m.DSCPBit() != 0:
 		return 1
 	case m == IPv4Reserved:
-		return 1 // IPv4 packets have both
+		return 1 // IPv4 packets can have both marks
 	}
 	return familyOption
 }
 
-// familyOption is that of the bits of the AltMark option.
+// familyOption is the family of the AltMark option's bits.
 const familyOption = 2
 
-// A Period is what one measurement point reports about one period of one flow group.
+// A Period is the report of one measurement point about one period of one flow group.
 type Period struct {
 	Number      uint64 // floor(time of day / interval)
-	Colour      uint8  // its lowest bit
+	Colour      uint8  // lowest bit of the number
 	Packets     uint64
-	Bytes       uint64 // of frames as received, with FCS
-	Captures    uint32 // pulses whose time was captured
-	Timestamp   Time   // of the last of them; zero if there is none
-	Digest      uint32 // of the last of them: the same packet has the same at every point
-	OutOfWindow uint64 // packets at times when the guard condition allows none
-	Foreign     uint64 // packets that came to an initiator with a mark; of those it drops, none is in Packets
+	Bytes       uint64 // bytes of frames as received, including the FCS
+	Captures    uint32 // number of pulses with a captured time
+	Timestamp   Time   // time of the last capture, or zero if there is none
+	Digest      uint32 // digest of the last captured packet, which is the same at every point
+	OutOfWindow uint64 // packets that arrived when the guard condition allows none
+	Foreign     uint64 // packets that reached an initiator with a mark; if it drops them, Packets excludes them
 	Arrivals    Arrivals
-	ReadAt      Time // when the counters were read, by the switch's clock
+	ReadAt      Time // time of the read of the counters, by the switch's clock
 	Flags       Flags
-	Clock       Clock // what vouches for the switch's clock
-	// Match is which packets the session gets, in words: those that its flow group matches, without those of sessions
-	// above it. Bits of its marks and interfaces are not part of it. It is the same wherever the same packets count.
+	Clock       Clock // evidence for the accuracy of the switch's clock
+	// Match describes the packets of the session in words: those that its flow group matches, minus those of sessions
+	// with a higher priority. It omits the bits of its marks and interfaces. It is equal at all points that count the
+	// same packets.
 	Match string
 }
 
-// MaxMatch is the length of the longest [Period.Match] in bytes.
+// MaxMatch is the maximum length of [Period.Match] in bytes.
 const MaxMatch = 256

@@ -14,7 +14,7 @@ type Time struct {
 	Nanoseconds uint32
 }
 
-// At returns t as a Time; times before 1970 are 0.
+// At returns t as a Time. A time before 1970 becomes zero.
 func At(t time.Time) Time {
 	if t.Unix() < 0 {
 		return Time{}
@@ -22,7 +22,7 @@ func At(t time.Time) Time {
 	return Time{uint64(t.Unix()), uint32(t.Nanosecond())}
 }
 
-// IsZero reports whether no time was taken.
+// IsZero reports whether there is no time.
 func (t Time) IsZero() bool { return t == Time{} }
 
 // Sub returns t - u, clamped at 292 years.
@@ -30,16 +30,16 @@ func (t Time) Sub(u Time) time.Duration {
 	return time.Unix(int64(t.Seconds), int64(t.Nanoseconds)).Sub(time.Unix(int64(u.Seconds), int64(u.Nanoseconds)))
 }
 
-// Add returns t + d; times before 1970 are 0.
+// Add returns t + d. A time before 1970 becomes zero.
 func (t Time) Add(d time.Duration) Time { return At(t.Std().Add(d)) }
 
 // Std returns t as a time.Time in UTC.
 func (t Time) Std() time.Time { return time.Unix(int64(t.Seconds), int64(t.Nanoseconds)).UTC() }
 
-// String gives seconds, a point and nine digits.
+// String returns seconds, a point and nine digits.
 func (t Time) String() string { return fmt.Sprintf("%d.%09d", t.Seconds, t.Nanoseconds) }
 
-// ParseTime reads what [Time.String] writes; seconds have at most 48 bits.
+// ParseTime parses the output of [Time.String]. Seconds must fit in 48 bits.
 func ParseTime(s string) (Time, error) {
 	sec, frac, ok := strings.Cut(s, ".")
 	a, err := strconv.ParseUint(sec, 10, 48)
@@ -85,8 +85,7 @@ func (n Interval) String() string {
 	return strconv.FormatFloat(us, 'f', -1, 64) + "us"
 }
 
-// Quarter returns floor(4 t / 2^n): the number of quarters of periods that have
-// begun since 1970. A quarter q is slot q&3 of period q>>2.
+// Quarter returns floor(4 t / 2^n), the number of quarters of periods since 1970. Quarter q is slot q&3 of period q>>2.
 func (n Interval) Quarter(t Time) uint64 {
 	if n <= 0 { // a second is 2^(2-n) quarters
 		sh := 2 - n
@@ -95,20 +94,19 @@ func (n Interval) Quarter(t Time) uint64 {
 	return (t.Seconds<<2 + uint64(t.Nanoseconds)<<2/second) >> n
 }
 
-// Period returns the number of the period that t is in: floor(t / 2^n). Its
-// colour, the time bit, is its lowest bit.
+// Period returns the number of the period that contains t: floor(t / 2^n). Its lowest bit is the period's colour.
 func (n Interval) Period(t Time) uint64 { return n.Quarter(t) >> 2 }
 
-// Slot returns in which quarter of its period t is, 0 to 3.
+// Slot returns the quarter of its period that contains t, 0 to 3.
 func (n Interval) Slot(t Time) uint8 { return uint8(n.Quarter(t) & 3) }
 
-// Start returns when period k begins, rounded up to nanoseconds: the first Time that is in it.
+// Start returns the begin of period k, rounded up to nanoseconds: the first Time in it.
 func (n Interval) Start(k uint64) Time { return n.quarterStart(k, 0) }
 
-// Middle returns when the second half of period k begins.
+// Middle returns the begin of the second half of period k.
 func (n Interval) Middle(k uint64) Time { return n.quarterStart(k, 2) }
 
-// QuarterStart returns when slot 0 to 3 of period k begins.
+// QuarterStart returns the begin of slot 0 to 3 of period k.
 func (n Interval) QuarterStart(k uint64, slot uint8) Time { return n.quarterStart(k, uint64(slot)) }
 
 func (n Interval) quarterStart(k, slot uint64) Time {
@@ -128,8 +126,8 @@ func (n Interval) quarterStart(k, slot uint64) Time {
 	return Time{secs, uint32((rest*second + 1<<sh - 1) >> sh)}
 }
 
-// Within reports whether t is at least guard after the beginning of its period and more than early
-// before its end, when only packets of that period may arrive.
+// Within reports whether t is at least guard after the begin of its period and more than early before its end. Then
+// only packets of that period may arrive.
 func (n Interval) Within(t Time, guard, early time.Duration) bool {
 	phase, length := n.phase(t), second
 	behind, before := uint64(max(guard, 0)), uint64(max(early, 0))
@@ -144,7 +142,7 @@ func (n Interval) Within(t Time, guard, early time.Duration) bool {
 	return phase >= behind && length-phase > before
 }
 
-// phase returns how far t is into its period; for n < 0 in units of 2^n ns.
+// phase returns the offset of t in its period, in ns, or in units of 2^n ns if n < 0.
 func (n Interval) phase(t Time) uint64 {
 	if n > 0 {
 		return (t.Seconds&(1<<n-1))*second + uint64(t.Nanoseconds)

@@ -6,31 +6,31 @@ import (
 	"strings"
 )
 
-// A Role is what a measurement point does with the mark.
+// A Role is the role of a measurement point.
 type Role uint8
 
 // The roles.
 const (
 	Initiator  Role = iota + 1 // writes the mark
-	Transit                    // reads it
-	Terminator                 // reads it, and may clear it
+	Transit                    // reads the mark
+	Terminator                 // reads the mark, and may clear it
 )
 
-// A Method is how the mark is used.
+// A Method is a way to use the mark.
 type Method uint8
 
 // The methods, section 2 of the paper.
 const (
-	Step   Method = iota + 1 // the mark alternates: loss
-	Pulse                    // one packet of a period is marked: delay
-	Double                   // step in one bit, pulse in another
-	Muxed                    // their XOR in one bit
+	Step   Method = iota + 1 // the mark alternates, to measure loss
+	Pulse                    // one packet per period is marked, to measure delay
+	Double                   // steps in one bit, pulses in another
+	Muxed                    // the XOR of step and pulse in one bit
 )
 
 // A Mark is a bit of the packet.
 type Mark uint8
 
-// The marks. A bit of ECN cannot be one: RFC 3168 uses both.
+// The marks. ECN bits cannot be used: RFC 3168 uses both.
 const (
 	NoMark       Mark = iota
 	DSCP0             // the lowest bit of the DSCP
@@ -61,19 +61,19 @@ func MethodWords() []string { return slices.Clone(methodWords[1:]) }
 // MarkWords lists the words for marks in configuration; NoMark has none.
 func MarkWords() []string { return slices.Clone(markWords[1:]) }
 
-// ParseRole reads the word of a role; an error lists the words.
+// ParseRole parses the word for a role. An error lists the words.
 func ParseRole(s string) (Role, error) {
 	w, err := parseWord("role", s, roleWords)
 	return Role(w), err
 }
 
-// ParseMethod reads the word of a method; an error lists the words.
+// ParseMethod parses the word for a method. An error lists the words.
 func ParseMethod(s string) (Method, error) {
 	w, err := parseWord("method", s, methodWords)
 	return Method(w), err
 }
 
-// ParseMark reads the word of a mark; an error lists the words.
+// ParseMark parses the word for a mark. An error lists the words.
 func ParseMark(s string) (Mark, error) {
 	w, err := parseWord("mark", s, markWords)
 	return Mark(w), err
@@ -86,13 +86,13 @@ func parseWord(what, s string, words []string) (int, error) {
 	return 0, fmt.Errorf("%s %q, want %s", what, s, strings.Join(words[1:], ", "))
 }
 
-// String returns the word used in configuration; it is empty if there is no role.
+// String returns the word used in configuration, or "" if there is no role.
 func (r Role) String() string { return wordAt(roleWords, int(r)) }
 
-// String returns the word used in configuration; it is empty if there is no method.
+// String returns the word used in configuration, or "" if there is no method.
 func (m Method) String() string { return wordAt(methodWords, int(m)) }
 
-// String returns the word used in configuration; it is empty for NoMark.
+// String returns the word used in configuration, or "" for NoMark.
 func (m Mark) String() string { return wordAt(markWords, int(m)) }
 
 func wordAt(words []string, i int) string {
@@ -102,7 +102,7 @@ func wordAt(words []string, i int) string {
 	return fmt.Sprint(i)
 }
 
-// DSCPBit returns the mark's bit of the DSCP, 1 << 0..5; 0 for other marks.
+// DSCPBit returns the mark's bit in the DSCP, 1 << 0..5, or 0 for other marks.
 func (m Mark) DSCPBit() uint8 {
 	if m >= DSCP0 && m <= DSCP5 {
 		return 1 << (m - DSCP0)
@@ -116,23 +116,23 @@ func (m Method) Loss() bool { return m != Pulse }
 // Delay reports whether the method measures delay.
 func (m Method) Delay() bool { return m != Step }
 
-// ForeignMarks is what an initiator does with packets that arrive already marked, by another domain
-// or another initiator on the way (RFC 9341, section 7.1: the edge of a domain lets none in).
+// ForeignMarks is an initiator's treatment of packets that arrive with a mark. The mark may come from another domain,
+// or from another initiator on the path. The edge of a domain must not admit such marks (RFC 9341, section 7.1).
 type ForeignMarks uint8
 
-// What can be done with them. All are counted.
+// The treatments. All such packets are counted.
 const (
-	CountForeign ForeignMarks = iota // marked like all others; the period is flagged
-	CleanForeign                     // marked like all others: they are expected
-	DropForeign                      // dropped
+	CountForeign ForeignMarks = iota // the packet is marked like all others, and the period is flagged
+	CleanForeign                     // the packet is marked like all others, without a flag
+	DropForeign                      // the packet is dropped
 )
 
 var foreignWords = []string{"count", "clean", "drop"}
 
-// ForeignWords lists the words of what is done with foreign marks, the default first.
+// ForeignWords lists the words for the treatment of foreign marks, the default first.
 func ForeignWords() []string { return slices.Clone(foreignWords) }
 
-// ParseForeign reads the word of what is done with foreign marks; an error lists the words.
+// ParseForeign parses the word for a treatment of foreign marks. An error lists the words.
 func ParseForeign(s string) (ForeignMarks, error) {
 	if i := slices.Index(foreignWords, s); i >= 0 {
 		return ForeignMarks(i), nil
@@ -143,24 +143,25 @@ func ParseForeign(s string) (ForeignMarks, error) {
 // String returns the word used in configuration.
 func (f ForeignMarks) String() string { return wordAt(foreignWords, int(f)) }
 
-// Flags say what is wrong with a period's report. One without flags is complete.
+// Flags describe problems of a period's report. A report without flags is complete.
 type Flags uint16
 
 // The flags.
 const (
-	First          Flags = 1 << iota // the measurement began (again) in this period or the last of its colour
-	LateRead                         // the counters were not read while they stood still
+	First          Flags = 1 << iota // the measurement began (again) in this period or the previous one of its colour
+	LateRead                         // the counters were not read while they were stable
 	ClockStep                        // the clock was set in this period
 	Unsynchronised                   // the clock was not synchronised
-	OutOfWindow                      // packets came when the guard condition allows none
-	ManyPulses                       // more than one pulse
+	OutOfWindow                      // packets arrived when the guard condition allows none
+	ManyPulses                       // the period has more than one pulse
 	LatePulse                        // the pulse left too late for its slot at the other end
 	CounterReset                     // a counter is lower than before
-	Shadowed                         // another flow group may have taken packets of this one
-	Foreign                          // packets came to the initiator with a mark
-	LateFrames                       // packets that the chip was given late are of this period, or counted in it
-	// Interfaces: the flow group is of some interfaces only, and they changed since the measurement began. Or no packet
-	// came, of such a flow group or of one that matches what changes from link to link. Then packets may come otherwise.
+	Shadowed                         // another flow group may have captured packets of this one
+	Foreign                          // packets arrived at the initiator with a mark
+	LateFrames                       // packets that the chip received late belong to this period, or are counted in it
+	// Interfaces means that packets may arrive at other interfaces or with other fields. Either the flow group's
+	// interfaces changed since the measurement began. Or no packet arrived, and the flow group is limited to interfaces
+	// or matches fields that change from link to link.
 	Interfaces
 )
 
@@ -169,18 +170,17 @@ var flagWords = []string{
 	"shadowed", "foreign-marks", "late-frames", "interfaces",
 }
 
-// VoidsLoss reports whether counts of such a period must not be compared.
+// VoidsLoss reports whether the counts of such a period must not be compared.
 func (f Flags) VoidsLoss() bool {
 	return f&(First|LateRead|ClockStep|OutOfWindow|LatePulse|CounterReset|Shadowed|Foreign|LateFrames|Interfaces) != 0
 }
 
-// VoidsDelay reports whether the timestamp of such a period must not be compared
-// with that of another clock.
+// VoidsDelay reports whether the timestamp of such a period must not be compared with that of another clock.
 func (f Flags) VoidsDelay() bool {
 	return f&(First|LateRead|ClockStep|Unsynchronised|ManyPulses|LatePulse|CounterReset|Foreign) != 0
 }
 
-// Words lists the flags that are set.
+// Words lists the set flags.
 func (f Flags) Words() []string {
 	words := []string{}
 	for i, w := range flagWords {
@@ -191,10 +191,10 @@ func (f Flags) Words() []string {
 	return words
 }
 
-// String joins the words with commas.
+// String returns the words, separated by commas.
 func (f Flags) String() string { return strings.Join(f.Words(), ",") }
 
-// ParseFlags reads what [Flags.String] writes; an error names the word that is not a flag.
+// ParseFlags parses the output of [Flags.String]. An error names the invalid word.
 func ParseFlags(s string) (f Flags, err error) {
 	if s == "" {
 		return 0, nil

@@ -1,6 +1,6 @@
-// Package dropreport is the language of a chip's reports of drops: what stands in a record, in which order, and by
-// which names its counters are read.
+// Package dropreport defines the format of a chip's drop reports: the fields of a record, their order, and the names of
+// the counters.
 //
-// What belongs here: fields, numbers and words that the chip, its reference and those who read reports share. What does
-// not: messages and packets; who makes them writes them by these tables.
+// What belongs here: fields, numbers and words that the chip, its reference and the readers of reports share. What does
+// not: messages and packets, which their writers encode by these tables.
 package dropreport

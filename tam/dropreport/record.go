@@ -2,42 +2,42 @@ package dropreport
 
 import "tamtam/tam/ipfix"
 
-// A Group is fields that are known together. A record has those of a set of groups, and its template's number says
-// which: bit n is group n.
+// A Group is a group of fields that are known together. A record has the fields of a set of groups. The number of its
+// template encodes the set: bit n is group n.
 type Group uint8
 
-// The groups. A collector may keep a template for longer than a chip its version: a number keeps its meaning, and a new
-// group takes the next.
+// The groups. A group keeps its number, because a collector may keep a template longer than a chip keeps its version. A
+// new group gets the next number.
 const (
-	In    Group = 0 // the port that it came in at
-	Out   Group = 1 // the port that it was to leave by
-	Queue Group = 2 // that had no room, or did not want it
-	Flow  Group = 3 // a flow with a threshold
-	Frame Group = 4 // as it came in
+	In    Group = 0 // ingress port
+	Out   Group = 1 // egress port that was chosen
+	Queue Group = 2 // queue that rejected the packet
+	Flow  Group = 3 // flow with a threshold
+	Frame Group = 4 // frame as received
 	IPv4  Group = 5 // addresses and protocol
-	IPv6  Group = 6 // likewise
+	IPv6  Group = 6 // addresses and protocol
 	L4    Group = 7 // ports
-	MAC   Group = 8 // addresses and EtherType, of flows
+	MAC   Group = 8 // addresses and EtherType of flows
 
 	NumGroups Group = 9
 )
 
-// Masks is how many sets of groups there are.
+// Masks is the number of sets of groups.
 const Masks = 1 << NumGroups
 
-// InfoMask is a set that no record has; the number of its template is that of type information (RFC 5610).
+// InfoMask is a set that no record has. Its template number is used for type information (RFC 5610).
 const InfoMask = 1<<IPv4 | 1<<IPv6
 
-// FirstTemplate is the number of the template without groups, of the first event. Each event has Masks numbers.
+// FirstTemplate is the template number of the first event without groups. Each event has Masks numbers.
 const FirstTemplate = 256
 
-// IFATemplate is the number of the template of [IFA], behind those of all events.
+// IFATemplate is the template number of [IFA], after those of all events.
 const IFATemplate = 0xff00
 
-// Fillers is how many ports stand in a record that says what fills a queue.
+// Fillers is the number of ports that a record lists as those that fill a queue.
 const Fillers = 3
 
-// Always are the fields of every record, in the order of the wire.
+// Always returns the fields of every record, in wire order.
 func Always() []*ipfix.Element {
 	return []*ipfix.Element{
 		ipfix.Standard("observationTimeNanoseconds"), ipfix.Standard("droppedPacketDeltaCount"),
@@ -46,7 +46,8 @@ func Always() []*ipfix.Element {
 	}
 }
 
-// Fields are those of a group, in the order of the wire. Groups follow each other by number, but Frame is the last.
+// Fields returns the fields of a group, in wire order. Groups follow each other by number, except that Frame is the
+// last.
 func (g Group) Fields() []*ipfix.Element {
 	standard := func(names ...string) (all []*ipfix.Element) {
 		for _, n := range names {
@@ -82,7 +83,7 @@ func (g Group) Fields() []*ipfix.Element {
 	return nil
 }
 
-// Fixed are the fields of the layout that sonic-mgmt's tests read, in the order of the wire.
+// Fixed returns the fields of the layout that sonic-mgmt's tests read, in wire order.
 func Fixed() []*ipfix.Element {
 	return []*ipfix.Element{
 		ipfix.Standard("observationTimeNanoseconds"), ipfix.OwnElement("tamtamSwitchId"),
@@ -93,8 +94,8 @@ func Fixed() []*ipfix.Element {
 	}
 }
 
-// IFA are the fields of a report of a packet that left without its IFA, in the order of the wire: the frame is as it
-// would have left with it. All are standard, so that the template is one for all.
+// IFA returns the fields of a report of a packet whose IFA was removed, in wire order. The frame section shows the
+// frame as it would be with IFA. All elements are standard, so one template is enough.
 func IFA() []*ipfix.Element {
 	return []*ipfix.Element{
 		ipfix.Standard("observationTimeNanoseconds"), ipfix.Standard("forwardingStatus"), ipfix.Standard("ingressInterface"),
@@ -102,10 +103,10 @@ func IFA() []*ipfix.Element {
 	}
 }
 
-// StatusForwarded is the forwardingStatus of a packet that left (RFC 7270).
+// StatusForwarded is the forwardingStatus of a packet that was forwarded (RFC 7270).
 const StatusForwarded = 64
 
-// FixedLength is how many bytes an element has in the layout of [Fixed]: interfaces have two there.
+// FixedLength returns the length of an element in the layout of [Fixed] in bytes. Interfaces have two there.
 func FixedLength(e *ipfix.Element) uint16 {
 	if e.Name == "egressInterface" || e.Name == "ingressInterface" {
 		return 2
@@ -113,8 +114,8 @@ func FixedLength(e *ipfix.Element) uint16 {
 	return Length(e)
 }
 
-// Length is how many bytes an element has in a record; [ipfix.Variable]: the value says it, in three bytes. The status
-// has one, as RFC 7270 has it.
+// Length returns the length of an element in a record in bytes. [ipfix.Variable] means that the value carries its
+// length, in three bytes. The status has one byte, as in RFC 7270.
 func Length(e *ipfix.Element) uint16 {
 	if e.Name == "forwardingStatus" {
 		return 1
@@ -122,63 +123,63 @@ func Length(e *ipfix.Element) uint16 {
 	return e.Size()
 }
 
-// An Event says why there is a record, as tamtamDropEvent.
+// An Event is the reason for a record, as in tamtamDropEvent.
 type Event uint8
 
 // The events.
 const (
-	EventPacket  Event = 1 // this packet
-	EventBegun   Event = 2 // the first packet of a flow
-	EventGoesOn  Event = 3 // the flow's interval has ended, and there were more
-	EventEnded   Event = 4 // an interval without a packet has ended: the flow is over
-	EventEvicted Event = 5 // the flow made room for another
+	EventPacket  Event = 1 // a single packet was dropped
+	EventBegun   Event = 2 // a flow's first packet was dropped
+	EventGoesOn  Event = 3 // the flow's interval ended, with further drops
+	EventEnded   Event = 4 // an interval ended without a drop: the flow is over
+	EventEvicted Event = 5 // the flow was evicted by another one
 )
 
-// A Stage says where a packet was dropped, as tamtamDropStage.
+// A Stage is the place of a drop, as in tamtamDropStage.
 type Stage uint8
 
 // The stages.
 const (
-	StageIngress Stage = 1 // in front of the queues
-	StageMMU     Stage = 2 // it was not let into its queue
-	StageEgress  Stage = 3 // behind
+	StageIngress Stage = 1 // before the queues
+	StageMMU     Stage = 2 // at admission to its queue
+	StageEgress  Stage = 3 // after the queues
 )
 
 // Flags of tamtamDropFlags.
 const (
 	FlagUnsynchronised = 1  // the clock was not synchronised
-	FlagNoTime         = 2  // the clock had no time that NTP's format has; times are 0
+	FlagNoTime         = 2  // the clock's time does not fit NTP's format; times are 0
 	FlagMirror         = 4  // a copy for a mirror session was dropped, not the packet
-	FlagCPU            = 8  // a copy for the CPU was dropped, by its policer
-	FlagPunted         = 16 // nothing was dropped: the CPU has the packet, and nobody else
+	FlagCPU            = 8  // the policer dropped a copy for the CPU
+	FlagPunted         = 16 // nothing was dropped: the packet went to the CPU only
 	FlagCut            = 32 // the frame was longer than its section
 )
 
-// AnyInterface stands for what fills a queue and came in at no port, or at one that is gone.
+// AnyInterface stands for packets in a queue without an ingress port, or with one that was removed.
 const AnyInterface = 1<<32 - 1
 
-// Names of the extension object by which counters are read.
+// Names of the extension object with the counters.
 const (
 	ObjectReports = "tamtam.tam.reports"
 	AttrStreams   = "streams"
 	AttrCounters  = "counters"
-	// MaxStreams is how many streams a window names.
+	// MaxStreams is the maximum number of streams in one read.
 	MaxStreams = 32
 )
 
-// Words of a stream in AttrCounters. The first are of the events that report to it, added up. Orchagent and syncd may
-// be of two versions: a word keeps its place, and a new one is the last.
+// Words of a stream in AttrCounters. The first ones are sums over the events that report to the stream. A word keeps
+// its index, and a new one becomes the last, because orchagent and syncd may have different versions.
 const (
-	WordDrops        = 0 // drops that were selected
-	WordPunted       = 1 // packets selected that the CPU alone has
-	WordSampledOut   = 2 // of both: left out by sampling
-	WordRateLimited  = 3 // reports that the rate did not let pass
-	WordReports      = 4 // reports that it did
+	WordDrops        = 0 // selected drops
+	WordPunted       = 1 // selected packets that went to the CPU only
+	WordSampledOut   = 2 // selected drops and punted packets that sampling left out
+	WordRateLimited  = 3 // reports that the rate limit suppressed
+	WordReports      = 4 // reports that were made
 	WordFlowsBegun   = 5
 	WordFlowsEnded   = 6
 	WordFlowsEvicted = 7
-	WordSent         = 8  // messages with a record that went to a queue, or to the CPU
-	WordNotSendable  = 9  // messages that were not made: nobody knows where to
+	WordSent         = 8  // messages with a record that were sent to a queue or to the CPU
+	WordNotSendable  = 9  // messages that were not made because the destination is unresolved
 	WordLost         = 10 // messages that the chip itself dropped
 	WordTemplates    = 11 // messages with templates and type information
 

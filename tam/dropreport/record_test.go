@@ -6,8 +6,8 @@ import (
 	"tamtam/tam/dropreport"
 )
 
-// What has once gone out in reports, or to another version's daemon, means the same for ever: these lists only grow, at
-// their ends.
+// Numbers that were once used in reports, or by another version's daemon, never change. These lists only grow at their
+// ends.
 func TestNumbersAreFixed(t *testing.T) {
 	fixed := func(what string, all, want []int) {
 		t.Helper()

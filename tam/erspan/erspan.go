@@ -1,48 +1,48 @@
-// Package erspan has what the mirror sessions of SONiC put in front of a frame behind GRE: which protocol types of GRE
-// they may have, and the header of ERSPAN that two of these require (draft-foschiano-erspan-03).
+// Package erspan encodes what SONiC's mirror sessions put between GRE and a mirrored frame. It has GRE's protocol
+// types, and the ERSPAN header that two of them require (draft-foschiano-erspan-03).
 //
-// What belongs here: the bytes between GRE and the frame, and what types mean. What does not: Ethernet, IP, and the GRE
-// header itself.
+// What belongs here: the bytes between GRE and the frame, and the meaning of the types. What does not: Ethernet, IP,
+// and the GRE header itself.
 package erspan
 
 import "encoding/binary"
 
-// Protocol types of GRE that say how a mirrored frame is carried.
+// Protocol types of GRE for mirrored frames.
 const (
-	GREType         = 0x88be // ERSPAN, of type I, or with a sequence number of type II
-	GRETypeEthernet = 0x6558 // transparent Ethernet bridging: the frame follows
+	GREType         = 0x88be // ERSPAN of type I, or of type II if there is a sequence number
+	GRETypeEthernet = 0x6558 // transparent Ethernet bridging: the frame follows directly
 	GREType3        = 0x22eb // ERSPAN of type III
 )
 
-// Lengths of the headers of ERSPAN.
+// Lengths of ERSPAN's headers in bytes.
 const (
 	SizeII  = 8
 	SizeIII = 12
-	subSize = 8 // of the subheader of type III that its last bit announces
+	subSize = 8 // the optional subheader of type III, which the last bit of the header announces
 )
 
 // MaxSession is the greatest session id of ERSPAN.
 const MaxSession = 1<<10 - 1
 
-// other are the protocol types of GRE that say that something other than an Ethernet frame follows.
+// other holds protocol types of GRE whose payload is not an Ethernet frame.
 var other = map[uint16]string{
 	0x0800: "an IPv4 packet", 0x0806: "a packet of ARP", 0x86dd: "an IPv6 packet", 0x8847: "a packet of MPLS",
 	0x8848: "a packet of MPLS", 0x880b: "a frame of PPP", 0x883e: "a packet of WCCP",
 	0x894f: "a packet with a network service header", 0x2001: "a packet of NHRP",
 }
 
-// Other returns what a GRE header of this protocol type carries if that is no Ethernet frame, else "". SONiC's mirror
-// sessions have any type; with one of these a receiver would take the copy for something else.
+// Other returns the payload of a GRE header of this protocol type if it is known not to be an Ethernet frame, else "".
+// SONiC's mirror sessions allow any type, but with these a receiver would misinterpret the copy.
 func Other(greType uint16) string { return other[greType] }
 
-// A Copy is what the header of ERSPAN says of a mirrored frame.
+// A Copy holds the content of the ERSPAN header of a mirrored frame.
 type Copy struct {
 	Session  uint16
-	VLAN     uint16 // tag control information of the frame's C-tag, if Tagged
+	VLAN     uint16 // tag control information of the frame's C-tag, valid if Tagged
 	Tagged   bool
-	Cut      bool   // the copy lacks the frame's end
-	Egress   bool   // of type III: the frame was mirrored as it left
-	Received uint32 // of type III: when the frame came in, in units of 100 ns, modulo 2^32
+	Cut      bool   // the copy is truncated
+	Egress   bool   // type III only: the frame was mirrored at egress
+	Received uint32 // type III only: time of arrival in units of 100 ns, modulo 2^32
 }
 
 // PutII writes the header of type II.
@@ -56,7 +56,7 @@ func (c *Copy) PutII(b *[SizeII]byte) {
 	binary.BigEndian.PutUint32(b[4:], 0)
 }
 
-// PutIII writes the header of type III: a good frame of Ethernet, no security group tag, hardware 0, no subheader.
+// PutIII writes the header of type III: an intact Ethernet frame, no security group tag, hardware 0, no subheader.
 func (c *Copy) PutIII(b *[SizeIII]byte) {
 	const ethernet, hundredNanoseconds, egress = 1 << 15, 1 << 1, 1 << 3
 	binary.BigEndian.PutUint32(b[:], 2<<28|c.common())
@@ -68,7 +68,7 @@ func (c *Copy) PutIII(b *[SizeIII]byte) {
 	binary.BigEndian.PutUint32(b[8:], word)
 }
 
-// common returns what both types have in the same bits of the first word.
+// common returns the bits of the first word that both types share.
 func (c *Copy) common() uint32 {
 	word := uint32(c.Session & MaxSession)
 	if c.Tagged {
@@ -80,8 +80,8 @@ func (c *Copy) common() uint32 {
 	return word
 }
 
-// Size returns the length of the header in b, which follows a GRE header of a protocol type with or without a sequence
-// number, and whether an Ethernet frame follows it.
+// Size returns the length of the ERSPAN header in b, and whether an Ethernet frame follows it. b follows a GRE header
+// of this protocol type, with or without a sequence number.
 func Size(greType uint16, sequence bool, b []byte) (int, bool) {
 	n := 0
 	switch {
@@ -99,5 +99,5 @@ func Size(greType uint16, sequence bool, b []byte) (int, bool) {
 	return n, Other(greType) == "" && len(b) >= n+ethernet
 }
 
-// Session returns the session id of a header that [Size] has found to be there.
+// Session returns the session id of a header that [Size] has found.
 func Session(b []byte) uint16 { return binary.BigEndian.Uint16(b[2:]) & MaxSession }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The headers byte by byte, as the draft has them.
+// The headers are those of the draft, byte for byte.
 func TestHeaders(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -35,7 +35,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// A header is never longer than what there is, and a frame that follows has an Ethernet header.
+// A header is never longer than its input, and a frame that follows has an Ethernet header.
 func FuzzSize(f *testing.F) {
 	f.Add(uint16(GREType), true, make([]byte, 22))
 	f.Add(uint16(GREType3), true, append(make([]byte, 11), 1))

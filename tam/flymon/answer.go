@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// An Estimate is what a sketch says, and how certain that is. JSON has only the bounds that exist.
+// An Estimate is the answer of a sketch, with its certainty. Its JSON has only the bounds that exist.
 type Estimate struct {
 	Value float64
-	// Lower and Upper bound the true value with probability Confidence, by the theory that
-	// Bound names. Upper is infinite if there is no upper bound; Confidence is 0 if none is known.
+	// Lower and Upper bound the true value with probability Confidence, by the theory that Bound names. Upper is
+	// infinite if there is no upper bound. Confidence is zero if it is unknown.
 	Lower      float64
 	Upper      float64
 	Confidence float64
 	Bound      string
-	// Saturated: so full that the value says little, such as a counter at its maximum; its bounds,
-	// if any, still hold.
+	// Saturated means that the sketch is too full for a meaningful value, for example that a counter is at its maximum.
+	// Bounds, if any, still hold.
 	Saturated bool
-	// Flags say what is wrong with the epochs that the estimate is computed from.
+	// Flags describe problems of the epochs that the estimate is computed from.
 	Flags Flags
-	// Exact is the oracle's value, where it is on.
+	// Exact is the oracle's value, or nil if there is no oracle.
 	Exact *float64
 }
 
@@ -31,7 +31,7 @@ func (e *Estimate) Bounds() (lower, upper bool) {
 	return e.Confidence > 0 && (upper || e.Lower > 0), upper
 }
 
-// jsonEstimate is an estimate in JSON.
+// jsonEstimate is the JSON form of an Estimate.
 type jsonEstimate struct {
 	Value      *float64 `json:"estimate,omitempty"`
 	Lower      *float64 `json:"lower,omitempty"`
@@ -43,8 +43,7 @@ type jsonEstimate struct {
 	Exact      *float64 `json:"exact,omitempty"`
 }
 
-// MarshalJSON writes an estimate without bounds that do not exist. An infinite value, or NaN, is
-// left out too.
+// MarshalJSON encodes an estimate without the bounds that do not exist. A value that is infinite or NaN is omitted too.
 func (e Estimate) MarshalJSON() ([]byte, error) { return json.Marshal(e.json()) }
 
 func (e *Estimate) json() jsonEstimate {
@@ -62,8 +61,8 @@ func (e *Estimate) json() jsonEstimate {
 	return j
 }
 
-// UnmarshalJSON is the counterpart of MarshalJSON: a value that is left out is infinite, and so is an
-// upper bound if there is a confidence; a lower bound is 0.
+// UnmarshalJSON is the counterpart of MarshalJSON. An omitted value is infinite, and so is an omitted upper bound if
+// there is a confidence. An omitted lower bound is 0.
 func (e *Estimate) UnmarshalJSON(text []byte) error {
 	var j jsonEstimate
 	if err := json.Unmarshal(text, &j); err != nil {
@@ -93,20 +92,20 @@ func (j *jsonEstimate) estimate() (Estimate, error) {
 	return e, err
 }
 
-// A Change is by how much a flow's count changed from one epoch to the next, up or down, with both counts.
+// A Change is the difference of a flow's count between two consecutive epochs, up or down, with both counts.
 type Change struct {
 	Estimate
 	Before, After float64
 }
 
-// jsonChange is a change in JSON: an estimate with two members more.
+// jsonChange is the JSON form of a Change: an estimate with two more members.
 type jsonChange struct {
 	jsonEstimate
 	Before float64 `json:"before"`
 	After  float64 `json:"after"`
 }
 
-// MarshalJSON writes a change as its estimate is written.
+// MarshalJSON encodes a change like its estimate, with both counts.
 func (c Change) MarshalJSON() ([]byte, error) {
 	return json.Marshal(jsonChange{c.json(), c.Before, c.After})
 }
@@ -122,7 +121,7 @@ func (c *Change) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// Error returns the relative error; false if the exact value is not known, or is 0.
+// Error returns the relative error. It returns false if the exact value is unknown or 0.
 func (e *Estimate) Error() (float64, bool) {
 	if e.Exact == nil || *e.Exact == 0 {
 		return 0, false
@@ -130,46 +129,47 @@ func (e *Estimate) Error() (float64, bool) {
 	return (e.Value - *e.Exact) / *e.Exact, true
 }
 
-// Metrics of a task as a whole.
+// Metrics of a whole task.
 const (
-	MetricPackets     = "packets"        // that match the filter; exact without a share
-	MetricBytes       = "bytes"          // of these, with FCS
-	MetricCardinality = "cardinality"    // distinct flows, or values of a single-key task
-	MetricEntropy     = "entropy"        // of flow sizes, in bits
-	MetricMaximum     = "maximum"        // of all packets
-	MetricHeavy       = "heavy-flows"    // flows at or above the threshold
-	MetricFalse       = "false-flows"    // expected number of listed flows below the threshold, of coupons
-	MetricChangers    = "heavy-changers" // flows whose counts in this epoch and the last differ by the change threshold
-	MetricMembers     = "members"        // elements of a set, from its load
-	MetricJaccard     = "similarity"     // of the last two epochs' sets, Jaccard
-	MetricDifference  = "difference"     // elements in one of the two sets
+	MetricPackets     = "packets"     // packets that match the filter; exact without a share
+	MetricBytes       = "bytes"       // bytes of these packets, including the FCS
+	MetricCardinality = "cardinality" // distinct flows, or values of a single-key task
+	MetricEntropy     = "entropy"     // of flow sizes, in bits
+	MetricMaximum     = "maximum"     // maximum over all packets
+	MetricHeavy       = "heavy-flows" // flows at or above the threshold
+	MetricFalse       = "false-flows" // expected number of listed flows below the threshold, for coupons
+	// flows whose counts in this epoch and the last one differ by the change threshold
+	MetricChangers   = "heavy-changers"
+	MetricMembers    = "members"    // elements of a set, estimated from its load
+	MetricJaccard    = "similarity" // Jaccard similarity of the last two epochs' sets
+	MetricDifference = "difference" // elements in exactly one of the two sets
 )
 
-// Flags say what is wrong with an epoch's answers.
+// Flags describe problems of an epoch's answers.
 type Flags uint16
 
-// Flags; their words are those of String.
+// The flags. Their words are those of String.
 const (
 	FlagFirst     Flags = 1 << iota // the task began during the epoch
 	FlagPartial                     // the task was changed during the epoch
-	FlagLate                        // the bank was read when it was counting again
+	FlagLate                        // the bank was read after it had started to count again
 	FlagDirty                       // the bank was not cleared before it counted
 	FlagClockStep                   // the clock was set
 	FlagLive                        // read while it counted
-	FlagDigests                     // more digests than the chip keeps: flows may be missing
-	FlagRecirc                      // packets that the recirculation port had no room for
+	FlagDigests                     // there were more digests than the chip keeps, so flows may be missing
+	FlagRecirc                      // packets did not fit in the recirculation port
 )
 
-// Whole reports whether the registers of an epoch hold all of its packets and no others. Only then may the epoch be
-// compared with another one. Flags of digests and of a live readout do not count: the first concern lists of flows, and
-// the second leaves no answer with bounds.
+// Whole reports whether the registers of an epoch cover exactly its packets. Only then may the epoch be compared with
+// another one. The flags for digests and live reads do not count. The first concerns only lists of flows, and the
+// second leaves no answer with bounds.
 func (f Flags) Whole() bool { return f&^(FlagDigests|FlagLive) == 0 }
 
 func flagWords() []string {
 	return []string{"first", "partial", "late-read", "dirty", "clock-step", "live", "digests-lost", "recirculation-lost"}
 }
 
-// String lists the flags with commas between.
+// String lists the flags, separated by commas.
 func (f Flags) String() string {
 	var words []string
 	for i, w := range flagWords() {
@@ -180,7 +180,7 @@ func (f Flags) String() string {
 	return strings.Join(words, ",")
 }
 
-// ParseFlags is the counterpart of String; an error names the word that is not a flag.
+// ParseFlags is the counterpart of String. An error names the invalid word.
 func ParseFlags(s string) (f Flags, err error) {
 next:
 	for w := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == ',' }) {

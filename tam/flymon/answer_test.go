@@ -9,7 +9,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// An estimate's JSON has only bounds that say something, and what is read is what was written.
+// The JSON of an estimate has only meaningful bounds, and decodes to the encoded value.
 func TestEstimateJSON(t *testing.T) {
 	exact := 7.0
 	for _, tt := range []struct {

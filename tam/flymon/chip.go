@@ -2,8 +2,8 @@ package flymon
 
 import "encoding/binary"
 
-// Names of the extension objects of a chip with CMU groups; docs/internals/extensions.md has their JSON. A
-// task is configuration, the others are windows.
+// Names of the extension objects of a chip with CMU groups. Their JSON is in docs/internals/extensions.md. A task is
+// configuration, the others are register reads.
 const (
 	ObjectGroups    = "tamtam.flymon.groups"
 	ObjectTask      = "tamtam.flymon.task"
@@ -11,7 +11,7 @@ const (
 	ObjectRegisters = "tamtam.flymon.registers"
 	ObjectClear     = "tamtam.flymon.clear"
 	ObjectDigests   = "tamtam.flymon.digests"
-	ObjectTruth     = "tamtam.flymon.truth" // of chips that have an oracle
+	ObjectTruth     = "tamtam.flymon.truth" // only on chips with an oracle
 )
 
 // Objects lists the names.
@@ -19,23 +19,23 @@ func Objects() []string {
 	return []string{ObjectGroups, ObjectTask, ObjectStatus, ObjectRegisters, ObjectClear, ObjectDigests, ObjectTruth}
 }
 
-// Attributes of their entries: those of requests, and those that a get returns.
+// Attributes of their entries. The first group belongs to requests, the second is returned by a get.
 const (
-	AttrGroups = "groups" // nothing
+	AttrGroups = "groups" // no value
 	AttrTask   = "task"   // a Layout
-	AttrTasks  = "tasks"  // names, at most MaxChipTasks
+	AttrTasks  = "tasks"  // task names, at most MaxChipTasks
 	AttrRead   = "read"   // a ChipRange of registers or digests, or a TruthQuestion
 	AttrClear  = "clear"  // a ChipRange
 
 	AttrGeometry = "geometry" // a Geometry
 	AttrTime     = "time"     // altmark.ChipClock.Words
-	AttrStatus   = "status"   // a *ChipStatus for each task, null where there is none
+	AttrStatus   = "status"   // a *ChipStatus per task, null for an unknown task
 	AttrWords    = "words"    // registers, 4 bytes each, little-endian, in base64
-	AttrKeys     = "keys"     // vectors of VectorBytes each, in base64
+	AttrKeys     = "keys"     // vectors of VectorBytes bytes each, in base64
 	AttrTruth    = "truth"    // a TruthAnswer, or null
 )
 
-// The most that one window holds: more could be longer than a list of SAI on the wire, 65536 bytes.
+// Maximum sizes of one read or write. More could exceed the length of a SAI list on the wire, 65536 bytes.
 const (
 	MaxChipTasks   = 128
 	MaxChipWords   = 8192
@@ -43,8 +43,8 @@ const (
 	MaxChipTruths  = 256
 )
 
-// A ChipRange is part of a bank of a task: of one of its units, or of its digests. Only a part of a
-// unit, or the whole bank, can be cleared.
+// A ChipRange is a part of a task's bank: of one of its units, or of its digests. A clear accepts only a part of a
+// unit, or the whole bank.
 type ChipRange struct {
 	Task  string  `json:"task"`
 	Unit  *int    `json:"unit,omitempty"`
@@ -53,59 +53,59 @@ type ChipRange struct {
 	Count *uint32 `json:"count,omitempty"`
 }
 
-// ChipStatus is what a chip says about a task.
+// ChipStatus is the chip's state of a task.
 type ChipStatus struct {
-	// Generation changes with each change that zeroes something of the task.
+	// Generation changes with each change that zeroes a part of the task's state.
 	Generation uint64      `json:"generation"`
 	Banks      [2]ChipBank `json:"banks"`
-	// Frozen is what Banks was when the frozen partitions still counted.
+	// Frozen is the value that Banks had when the frozen partitions still counted.
 	Frozen [2]ChipBank `json:"frozen"`
-	// FrozenAt is the time of day of the last packet that they counted, in ns.
+	// FrozenAt is the time of day of the last packet that they counted, in ns since 1970.
 	FrozenAt uint64 `json:"frozen-at"`
 }
 
-// A ChipBank is the state of one bank of a task, since it was cleared.
+// A ChipBank is the state of one bank of a task since its last clear.
 type ChipBank struct {
-	Epoch uint64 `json:"epoch"` // the last epoch that it counted, if Used
+	Epoch uint64 `json:"epoch"` // the last epoch that it counted; valid if Used
 	Used  bool   `json:"used"`
-	// Dirty: it began to count an epoch without having been cleared after another.
+	// Dirty means that the bank began to count an epoch without a clear after another one.
 	Dirty   bool   `json:"dirty"`
-	Packets uint64 `json:"packets"` // that match the filter, and the coin of any unit
-	Bytes   uint64 `json:"bytes"`   // of these
-	// Lost packets had no room at the recirculation port: Packets does not include them.
+	Packets uint64 `json:"packets"` // packets that match the filter and the coin of any unit
+	Bytes   uint64 `json:"bytes"`   // bytes of these packets
+	// Lost counts packets that did not fit in the recirculation port. Packets excludes them.
 	Lost        uint64 `json:"lost"`
-	Digests     int    `json:"digests"`      // how many there are to fetch
-	DigestsLost uint64 `json:"digests-lost"` // beyond Geometry.Digests
-	First       uint64 `json:"first"`        // time of day of the first packet, ns
-	Last        uint64 `json:"last"`         // and of the last
+	Digests     int    `json:"digests"`      // number of digests that can be fetched
+	DigestsLost uint64 `json:"digests-lost"` // number of digests beyond Geometry.Digests
+	First       uint64 `json:"first"`        // time of day of the first packet, in ns
+	Last        uint64 `json:"last"`         // time of day of the last packet, in ns
 }
 
-// Of reports whether the bank holds anything of epoch n.
+// Of reports whether the bank contains counts of epoch n.
 func (b *ChipBank) Of(n uint64) bool { return b.Used && b.Epoch == n }
 
-// A TruthQuestion asks the oracle of a chip for a bank of a task.
+// A TruthQuestion is a query to the chip's oracle for a bank of a task.
 type TruthQuestion struct {
 	Task  string   `json:"task"`
 	Bank  int      `json:"bank"`
 	Flows [][]byte `json:"flows"` // vectors, at most MaxChipTruths
-	// Heavy is how many of the largest flows are wanted; nil: as many as an answer may have.
+	// Heavy is the requested number of largest flows. Nil means as many as fit in an answer.
 	Heavy     *int   `json:"heavy"`
-	Threshold uint64 `json:"threshold"` // flows that reach it are counted
+	Threshold uint64 `json:"threshold"` // the answer counts flows at or above it
 }
 
-// A TruthAnswer is the oracle's answer: what really happened.
+// A TruthAnswer is the exact answer of the oracle.
 type TruthAnswer struct {
-	Flows    uint64      `json:"flows"`    // distinct
-	Elements uint64      `json:"elements"` // distinct, where the task measures a set
+	Flows    uint64      `json:"flows"`    // number of distinct flows
+	Elements uint64      `json:"elements"` // number of distinct elements, if the task measures a set
 	Packets  uint64      `json:"packets"`
-	Overflow bool        `json:"overflow"` // more than the oracle keeps: not exact
-	Entropy  float64     `json:"entropy"`  // of the values, in bits
-	Values   []uint64    `json:"values"`   // of the flows asked for; of a set, 1 for its elements
-	Heavy    []TruthFlow `json:"heavy"`    // the largest, the first by value and then by key
-	Reaching uint64      `json:"reaching"` // flows at or above the threshold
+	Overflow bool        `json:"overflow"` // there was more than the oracle keeps, so the answer is not exact
+	Entropy  float64     `json:"entropy"`  // entropy of the values, in bits
+	Values   []uint64    `json:"values"`   // values of the flows in the question; for a set, 1 for its elements
+	Heavy    []TruthFlow `json:"heavy"`    // the largest flows, ordered by value and then by key
+	Reaching uint64      `json:"reaching"` // number of flows at or above the threshold
 	Largest  uint64      `json:"largest"`  // the largest value of a flow
-	Before   uint64      `json:"before"`   // elements of the set in the previous epoch
-	Shared   uint64      `json:"shared"`   // elements of both epochs
+	Before   uint64      `json:"before"`   // number of elements of the set in the previous epoch
+	Shared   uint64      `json:"shared"`   // number of elements in both epochs
 }
 
 // A TruthFlow is a flow and its value.
@@ -114,10 +114,10 @@ type TruthFlow struct {
 	Value uint64 `json:"value"`
 }
 
-// VectorBytes is the length of a vector in bytes.
+// VectorBytes is the length of an encoded vector in bytes.
 const VectorBytes = 8 * Words
 
-// Append appends the bytes of a vector.
+// Append appends the encoded vector to b.
 func (v *Vector) Append(b []byte) []byte {
 	for _, w := range v {
 		b = binary.BigEndian.AppendUint64(b, w)
@@ -125,7 +125,7 @@ func (v *Vector) Append(b []byte) []byte {
 	return b
 }
 
-// VectorOf reads the bytes of a vector, of which there must be [VectorBytes].
+// VectorOf decodes a vector from [VectorBytes] bytes.
 func VectorOf(b []byte) (v Vector) {
 	for i := range v {
 		v[i] = binary.BigEndian.Uint64(b[8*i:])

@@ -5,16 +5,17 @@ import (
 	"math"
 )
 
-// MaxCouponShift bounds how rarely a coupon is drawn: once in 2^24 elements.
+// MaxCouponShift is the greatest shift of a coupon, drawn once in 2^24 elements.
 const MaxCouponShift = 24
 
-// Coupons chooses the coupons of BeauCoup for a threshold: how many there are, at most one per bit of a
-// bucket, and the probability 2^-shift with which an element draws each. An element draws at most one,
-// so coupons <= 2^shift. All are collected after a number of distinct elements that is the coupon
-// collector's. Of the configurations whose mean is within 16 % of the threshold that with the most
-// coupons is taken, because its deviation is the smallest; among equals the one with the nearest mean.
-// If none is within 16 %, the nearest is taken. An error means that threshold or most is 0, or that the
-// threshold exceeds what most coupons can count.
+// Coupons returns BeauCoup's configuration for a threshold: the number of coupons, at most most, and the probability
+// 2^-shift of drawing each. An element draws at most one coupon, so coupons <= 2^shift. All are collected after a
+// random number of distinct elements (the coupon collector's problem).
+//
+// Among the configurations whose mean is within 16 % of the threshold, Coupons chooses the one with the most coupons,
+// because its deviation is smallest. Among equals it chooses the nearest mean. If none is within 16 %, it chooses the
+// nearest of all. It returns an error if threshold or most is 0, or if the threshold exceeds what most coupons can
+// count.
 func Coupons(threshold uint64, most uint8) (coupons, shift uint8, err error) {
 	if threshold == 0 || most == 0 {
 		return 0, 0, fmt.Errorf("threshold is %d with at most %d coupons, want at least 1 of each", threshold, most)
@@ -22,7 +23,7 @@ func Coupons(threshold uint64, most uint8) (coupons, shift uint8, err error) {
 	const near = 0.16
 	best := math.Inf(1)
 	for m := uint8(1); m <= most; m++ {
-		nearest := math.Inf(1) // of those with m coupons
+		nearest := math.Inf(1) // deviation of the best with m coupons
 		for s := uint8(0); s <= MaxCouponShift; s++ {
 			if uint64(m) > 1<<s {
 				continue
@@ -41,9 +42,8 @@ func Coupons(threshold uint64, most uint8) (coupons, shift uint8, err error) {
 	return coupons, shift, nil
 }
 
-// Collector returns mean and variance of the number of distinct elements at which
-// all coupons are collected: the i-th last comes with probability i 2^-shift. So coupons
-// may be at most 2^shift, and shift at most 63.
+// Collector returns the mean and the variance of the number of distinct elements that collect all coupons. The i-th
+// last coupon is drawn with probability i 2^-shift. coupons may be at most 2^shift, and shift at most 63.
 func Collector(coupons, shift uint8) (mean, variance float64) {
 	for i := uint8(1); i <= coupons; i++ {
 		p := float64(i) / float64(uint64(1)<<shift)
@@ -53,9 +53,9 @@ func Collector(coupons, shift uint8) (mean, variance float64) {
 	return mean, variance
 }
 
-// Collected returns the probabilities with which a number of distinct elements collects 0, 1 ... or all of the coupons,
-// each of which an element draws with probability 2^-shift. Of many elements the numbers of coupons are taken for
-// independent of each other, which they nearly are.
+// Collected returns the probabilities that this number of distinct elements collects 0, 1, ... or all coupons. An
+// element draws each coupon with probability 2^-shift. For many elements the coupons are treated as independent, which
+// they nearly are.
 func Collected(coupons, shift uint8, elements uint64) []float64 {
 	m, p := int(coupons), math.Ldexp(1, -int(shift))
 	chances := make([]float64, m+1)
@@ -81,14 +81,14 @@ func Collected(coupons, shift uint8, elements uint64) []float64 {
 	return chances
 }
 
-// manyElements is from how many elements on coupons are taken for independent.
+// manyElements is the number of elements above which coupons are treated as independent.
 const manyElements = 512
 
-// mostNoise is the greatest probability with which a flow of a quarter of the threshold may be listed.
+// mostNoise is the maximum acceptable probability that a flow with a quarter of the threshold is listed.
 const mostNoise = 0.05
 
-// noise returns the probability with which a flow that has a quarter of a threshold, or one element, collects all
-// coupons of it.
+// noise returns the probability that a flow with a quarter of the threshold, but at least one element, collects all
+// coupons.
 func noise(threshold uint64, most uint8) float64 {
 	coupons, shift, err := Coupons(threshold, most)
 	if err != nil || threshold == 1 {
@@ -97,8 +97,8 @@ func noise(threshold uint64, most uint8) float64 {
 	return Collected(coupons, shift, max(1, threshold/4))[coupons]
 }
 
-// CheckCoupons returns an error for a threshold whose coupons are so few that a list of the flows that have all of them
-// is mostly of flows with few elements.
+// CheckCoupons returns an error if the threshold has so few coupons that most listed flows would have few elements. A
+// flow is listed when it has all coupons.
 func CheckCoupons(threshold uint64, most uint8) error {
 	p := noise(threshold, most)
 	if p <= mostNoise {

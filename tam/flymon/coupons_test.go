@@ -7,7 +7,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// Coupons are such that all are collected near the threshold.
+// The coupons for a threshold are all collected near it.
 func TestCoupons(t *testing.T) {
 	for _, tt := range []struct {
 		threshold      uint64
@@ -40,8 +40,8 @@ func TestCoupons(t *testing.T) {
 	}
 }
 
-// The chances of how many coupons are collected are those of drawing coupons; all are collected by as many elements on
-// average as Collector says.
+// The probabilities of Collected are those of drawing coupons. The mean number of elements that collect all is that of
+// Collector.
 func TestCollected(t *testing.T) {
 	for _, tt := range []struct{ coupons, shift uint8 }{{1, 0}, {1, 3}, {2, 1}, {5, 4}, {16, 8}, {32, 7}} {
 		mean, missing := 0.0, 0.0

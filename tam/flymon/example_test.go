@@ -24,7 +24,7 @@ func ExampleKey() {
 	// 10.0.0.0,443 true
 }
 
-// The error of a task that no chip can do says all that is wrong with it.
+// The error for a task that no chip supports lists all problems.
 func ExampleTask_Check() {
 	task := flymon.Task{
 		Attribute: flymon.Attribute{Kind: flymon.Packets},

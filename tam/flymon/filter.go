@@ -7,29 +7,28 @@ import (
 	"strings"
 )
 
-// A Filter says which packets a task sees: those that match all of it. The zero Filter matches all
-// packets, also those without IP.
+// A Filter selects the packets of a task: those that match all fields. The zero Filter matches all packets, including
+// those without IP.
 type Filter struct {
-	SrcIP, DstIP     netip.Prefix // not valid: any
+	SrcIP, DstIP     netip.Prefix // invalid means any
 	SrcPort, DstPort Ports
 	Protocol         uint8
 	HasProtocol      bool
-	Version          uint8 // of IP: 4, 6; 0: any. Prefixes imply it
+	Version          uint8 // IP version: 4, 6, or 0 for any; prefixes imply it
 }
 
-// Ports is a range, ends included. If Has is false, any ports match, and packets without ports too.
+// Ports is an inclusive range of ports. If Has is false, it matches any ports, and packets without ports too.
 type Ports struct {
 	Lo, Hi uint16
 	Has    bool
 }
 
-// FilterWords says how a filter is written.
+// FilterWords describes the syntax of a filter.
 const FilterWords = `"any", or with commas between: src-ip=PREFIX, dst-ip=PREFIX, ` +
 	`src-port=N or N-M, dst-port=N or N-M, protocol=N, ip=4 or 6`
 
-// ParseFilter reads a filter; [FilterWords] says how it is written. An address stands for the prefix of
-// that address alone. An error names the field and what would be right; mixing both IP versions is an
-// error.
+// ParseFilter parses a filter in the syntax of [FilterWords]. An address stands for the prefix of that address only. An
+// error names the field and what would be valid. A mix of IP versions is an error.
 func ParseFilter(s string) (Filter, error) {
 	var f Filter
 	if s == "any" || s == "" {
@@ -112,7 +111,7 @@ func parsePorts(s string) (Ports, error) {
 	return Ports{uint16(lo), uint16(hi), true}, nil
 }
 
-// check settles the version and finds contradictions.
+// check sets the version that the prefixes imply, and returns an error for contradictions.
 func (f *Filter) check() error {
 	for _, p := range []netip.Prefix{f.SrcIP, f.DstIP} {
 		if !p.IsValid() {
@@ -130,7 +129,7 @@ func (f *Filter) check() error {
 	return nil
 }
 
-// String writes the filter as ParseFilter reads it.
+// String returns the filter in the syntax of ParseFilter.
 func (f Filter) String() string {
 	var items []string
 	add := func(ok bool, format string, args ...any) {
@@ -150,7 +149,7 @@ func (f Filter) String() string {
 	return strings.Join(items, ",")
 }
 
-// String writes the range as a filter has it: N, or N-M.
+// String returns the range in a filter's syntax: N, or N-M.
 func (p Ports) String() string {
 	if p.Lo == p.Hi {
 		return strconv.Itoa(int(p.Lo))
@@ -158,16 +157,16 @@ func (p Ports) String() string {
 	return fmt.Sprintf("%d-%d", p.Lo, p.Hi)
 }
 
-// MarshalText writes the filter as String does.
+// MarshalText returns the text of String.
 func (f Filter) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
 
-// UnmarshalText reads a filter as ParseFilter does.
+// UnmarshalText parses a filter as ParseFilter does.
 func (f *Filter) UnmarshalText(b []byte) (err error) {
 	*f, err = ParseFilter(string(b))
 	return err
 }
 
-// Matches reports whether a packet is in the filter; ports reports whether it has ports.
+// Matches reports whether a packet matches the filter. ports is true if the packet has ports.
 func (f *Filter) Matches(v *Vector, ports bool) bool {
 	version := v.Version()
 	return (f.Version == 0 || f.Version == version) &&
@@ -187,7 +186,7 @@ func inPrefix(p netip.Prefix, hi, lo uint64) bool {
 	return hi&m[0] == a && lo&m[1] == b
 }
 
-// Meets reports whether any packet can match both filters.
+// Meets reports whether a packet can match both filters.
 func (f *Filter) Meets(o *Filter) bool {
 	return (f.Version == 0 || o.Version == 0 || f.Version == o.Version) &&
 		(!f.HasProtocol || !o.HasProtocol || f.Protocol == o.Protocol) &&
@@ -199,14 +198,13 @@ func (p Ports) meets(o Ports) bool { return !p.Has || !o.Has || p.Lo <= o.Hi && 
 
 func prefixesMeet(a, b netip.Prefix) bool { return !a.IsValid() || !b.IsValid() || a.Overlaps(b) }
 
-// Entries returns how many TCAM entries the filter takes: ranges of ports are split into
-// prefixes.
+// Entries returns the number of TCAM entries that the filter needs. Port ranges are split into prefixes.
 func (f *Filter) Entries() int { return len(f.SrcPort.Prefixes()) * len(f.DstPort.Prefixes()) }
 
-// A PortPrefix is the ports that equal Value under Mask.
+// A PortPrefix matches the ports that equal Value under Mask.
 type PortPrefix struct{ Value, Mask uint16 }
 
-// Prefixes returns the prefixes that make up a range; for all ports, one without a mask.
+// Prefixes returns the prefixes of a range. For all ports, that is one without a mask.
 func (p Ports) Prefixes() []PortPrefix {
 	if !p.Has {
 		return []PortPrefix{{}}

@@ -61,7 +61,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// A flow as a user writes it is the flow of a packet.
+// A flow that a user writes equals the flow of a packet.
 func TestFlowOfPacket(t *testing.T) {
 	for _, addr := range []string{"10.1.2.3", "2001:db8::77"} {
 		src := netip.MustParseAddr(addr)
@@ -120,7 +120,7 @@ func TestFilters(t *testing.T) {
 	}
 }
 
-// Filters meet exactly if they have a packet in common.
+// Filters meet exactly if a packet matches both.
 func TestFiltersMeet(t *testing.T) {
 	fixed, met := randtest.Cases{Seed: 11}, 0
 	c := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
@@ -177,7 +177,7 @@ func TestFiltersMeet(t *testing.T) {
 	}
 }
 
-// The fast form equals the slow one.
+// The fast form equals the slow definition.
 func TestCompress(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 5}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -211,8 +211,8 @@ func TestCompress(t *testing.T) {
 	}
 }
 
-// Addresses that follow each other fill buckets as random ones do: of m buckets
-// m e^(-n/m) stay empty, within four standard deviations.
+// Consecutive addresses fill buckets like random ones: of m buckets m e^(-n/m) stay empty, within four standard
+// deviations.
 func TestSequentialAddresses(t *testing.T) {
 	const n, m = 3000, 8192
 	c := flymon.NewCompressor(flymon.Poly(0, 0), key(t, "src-ip"))
@@ -245,7 +245,7 @@ func key(t testing.TB, s string) flymon.Key {
 	return k
 }
 
-// Figure 9: the partition [m/2, 3m/4) by shift and by TCAM.
+// Translation of the partition [m/2, 3m/4) by shift and by TCAM equals figure 9.
 func TestAddressTranslation(t *testing.T) {
 	g := geometry()
 	const m = 65536
@@ -328,7 +328,7 @@ func TestLayoutsThatNoChipTakes(t *testing.T) {
 	}
 }
 
-// Texts from users and from JSON are written as they were read, and never cause a panic.
+// Texts from users and JSON round-trip, and never cause a panic.
 func FuzzWords(f *testing.F) {
 	for _, s := range []string{"5-tuple", "src-ip/24,dst-port&0x0f0f", "src-ip=10.0.0.0/8,dst-port=1-9",
 		"distinct(src-ip)", "max(queue-length)", "10.0.0.1,2001:db8::1", "first,dirty"} {

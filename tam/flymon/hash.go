@@ -4,19 +4,18 @@ package flymon
 // AUTOSAR, D.
 var polynomials = [...]uint32{0x04c11db7, 0x1edc6f41, 0x741b8cd7, 0x814141ab, 0xf4acfb13, 0xa833982b}
 
-// Poly returns the polynomial of a hash unit, 32 bits without the highest term: it differs between
-// units of a group, and between the same units of adjacent groups and of groups four apart.
+// Poly returns the polynomial of a hash unit: 32 bits, without the highest term. It differs between the units of a
+// group, and between the same units of adjacent groups and of groups four apart.
 func Poly(group, unit int) uint32 {
 	return polynomials[(3*(group&1)+unit+group>>2)%len(polynomials)]
 }
 
-// Compress returns the compressed key of a masked vector. It is slow: it is the definition.
+// Compress returns the compressed key of a masked vector. It is the slow reference definition.
 func Compress(poly uint32, v Vector) uint32 { return mix(crc(poly, v)) }
 
-// mix is a bijection of 32 bits in which every bit depends on all (lowbias32, by C. Wellons). A CRC
-// alone is linear: consecutive addresses would hardly ever share a bucket, and the 3,000 of a
-// network would count as 3,700 where empty buckets are counted. It also makes parts of one
-// compressed key practically independent.
+// mix is a bijection of 32 bits in which every bit depends on all (lowbias32, by C. Wellons). A CRC alone is linear:
+// consecutive addresses would hardly ever share a bucket. Where empty buckets are counted, the 3,000 addresses of a
+// network would count as 3,700. mix also makes parts of one compressed key practically independent.
 func mix(x uint32) uint32 {
 	x ^= x >> 16
 	x *= 0x7feb352d
@@ -25,7 +24,7 @@ func mix(x uint32) uint32 {
 	return x ^ x>>16
 }
 
-// crc is the CRC-32 of a vector.
+// crc returns the CRC-32 of a vector.
 func crc(poly uint32, v Vector) uint32 {
 	r := ^uint32(0)
 	for _, w := range v {
@@ -43,16 +42,16 @@ func crc(poly uint32, v Vector) uint32 {
 // A Compressor computes [Compress] of vectors under one mask. It is safe for concurrent use.
 type Compressor struct {
 	mask   Key
-	start  uint32                     // of a vector of zeros
-	tables [2 * Words]*[4][256]uint32 // by halves of words with a mask: what each byte adds, the last byte first
+	start  uint32                     // CRC of the zero vector
+	tables [2 * Words]*[4][256]uint32 // per half word with a mask, the contribution of each byte, last byte first
 }
 
-// NewCompressor makes the tables of a polynomial for a mask.
+// NewCompressor computes the tables of a polynomial for a mask.
 func NewCompressor(poly uint32, mask Key) *Compressor {
 	c := &Compressor{mask: mask, start: crc(poly, Vector{})}
-	// The CRC is linear: a byte adds the sum of what its bits add, and a bit adds what the next bit
-	// adds, shifted one step.
-	bit := poly // of the last bit
+	// The CRC is linear: the contribution of a byte is the sum of the contributions of its bits. The contribution of a
+	// bit is that of the next bit, shifted one step.
+	bit := poly // contribution of the last bit
 	for half := len(c.tables) - 1; half >= 0; half-- {
 		t := new([4][256]uint32)
 		for b := range t {
@@ -74,7 +73,7 @@ func NewCompressor(poly uint32, mask Key) *Compressor {
 	return c
 }
 
-// Sum is Compress of the masked vector.
+// Sum returns Compress of the masked vector.
 func (c *Compressor) Sum(v *Vector) uint32 {
 	r := c.start
 	for i := range v {

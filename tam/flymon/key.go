@@ -10,11 +10,10 @@ import (
 	"strings"
 )
 
-// Words is the length of a [Vector].
+// Words is the length of a [Vector] in words.
 const Words = 6
 
-// A Vector is a candidate key: addresses in words 0 to 3, ports, protocol and
-// version in word 4, the time in word 5.
+// A Vector is a candidate key: addresses in words 0 to 3, ports, protocol and version in word 4, the time in word 5.
 type Vector [Words]uint64
 
 // A Key is a mask of the candidate key: the bits that distinguish flows.
@@ -26,7 +25,7 @@ const versionMask = 0xff << 16
 type part struct {
 	name        string
 	word, shift uint8
-	width       uint8 // bits; addresses have 128, of two words
+	width       uint8 // bits; addresses have 128, in two words
 }
 
 func parts() []part {
@@ -36,19 +35,18 @@ func parts() []part {
 	}
 }
 
-// Keys of common use.
+// shorthands returns abbreviations for common keys.
 func shorthands() map[string]string {
 	return map[string]string{"ip-pair": "src-ip,dst-ip", "5-tuple": "src-ip,dst-ip,src-port,dst-port,protocol"}
 }
 
-// KeyWords says how a key is written.
+// KeyWords describes the syntax of a key.
 const KeyWords = `"none", "5-tuple", "ip-pair", or fields with commas between: ` +
 	`src-ip, dst-ip, src-port, dst-port, protocol, timestamp, ` +
 	`each whole, with a prefix (src-ip/24) or with a mask (src-port&0xff00)`
 
-// Make returns the vector of a packet; ns is the time of day in nanoseconds since 1970. An invalid
-// address means that the packet has none; the IP version is that of src. An IPv4 address must not
-// be in the form ::ffff:a.b.c.d.
+// Make returns the vector of a packet. ns is the time of day in nanoseconds since 1970. An invalid address means that
+// the packet has none. The IP version is that of src. An IPv4 address must not have the form ::ffff:a.b.c.d.
 func Make(src, dst netip.Addr, sport, dport uint16, protocol uint8, ns uint64) Vector {
 	v := Vector{4: uint64(sport)<<48 | uint64(dport)<<32 | uint64(protocol)<<24, 5: ns}
 	v[0], v[1] = address(src)
@@ -77,7 +75,7 @@ func address(a netip.Addr) (hi, lo uint64) {
 // Version returns the IP version: 4, 6, or 0 for a packet without IP.
 func (v *Vector) Version() uint8 { return uint8(v[4] >> 16) }
 
-// And returns the bits of the vector that are in the key.
+// And returns the vector's bits that are in the key.
 func (v Vector) And(k Key) Vector {
 	for i := range v {
 		v[i] &= k[i]
@@ -85,7 +83,7 @@ func (v Vector) And(k Key) Vector {
 	return v
 }
 
-// Or returns the key with the bits of both.
+// Or returns the union of both keys' bits.
 func (k Key) Or(o Key) Key {
 	for i := range k {
 		k[i] |= o[i]
@@ -93,7 +91,7 @@ func (k Key) Or(o Key) Key {
 	return k
 }
 
-// Xor returns the bits that are in exactly one of the two.
+// Xor returns the bits that are in exactly one of the keys.
 func (k Key) Xor(o Key) Key {
 	for i := range k {
 		k[i] ^= o[i]
@@ -101,11 +99,11 @@ func (k Key) Xor(o Key) Key {
 	return k
 }
 
-// IsZero reports whether the key is empty: all packets are one flow.
+// IsZero reports whether the key is empty, so that all packets are one flow.
 func (k Key) IsZero() bool { return k == Key{} }
 
-// ParseKey reads a key; [KeyWords] says how it is written. The key "none" is zero. An error names the
-// field and what would be right; a field may occur only once.
+// ParseKey parses a key in the syntax of [KeyWords]. The key "none" is zero. An error names the field and what would be
+// valid. A field may occur only once.
 func ParseKey(s string) (Key, error) {
 	if long, ok := shorthands()[s]; ok {
 		s = long
@@ -190,8 +188,8 @@ func prefix(n uint8) (m [2]uint64) {
 	return m
 }
 
-// parseMask reads a hexadecimal mask. One of an address has 8 digits for the first
-// 32 bits, which is all of IPv4, or 32.
+// parseMask parses a hexadecimal mask. The mask of an address has 8 digits for its first 32 bits, which is all of IPv4,
+// or 32 digits.
 func parseMask(p part, s string) (m [2]uint64, err error) {
 	digits, ok := strings.CutPrefix(s, "0x")
 	want := int(p.width) / 4
@@ -211,7 +209,7 @@ func parseMask(p part, s string) (m [2]uint64, err error) {
 	return m, nil
 }
 
-// String writes the key as ParseKey reads it.
+// String returns the key in the syntax of ParseKey.
 func (k Key) String() string {
 	var items []string
 	for _, p := range parts() {
@@ -246,18 +244,18 @@ func (k Key) String() string {
 	return s
 }
 
-// MarshalText writes the key as String does.
+// MarshalText returns the text of String.
 func (k Key) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// UnmarshalText reads a key as ParseKey does.
+// UnmarshalText parses a key as ParseKey does.
 func (k *Key) UnmarshalText(b []byte) (err error) {
 	*k, err = ParseKey(string(b))
 	return err
 }
 
-// Flow reads the values of a key, one for each of its fields in the order of String, with commas
-// between: 10.0.0.1,443 for the key src-ip,dst-port. Also a key without addresses may have an IP
-// version, which is ignored. An error names the field whose value is missing or wrong.
+// Flow parses the values of a key's fields, in the order of String and separated by commas. For example, 10.0.0.1,443
+// is a flow of the key src-ip,dst-port. A key without addresses may include the IP version, which is ignored. An error
+// names the field with a missing or invalid value.
 func (k Key) Flow(s string) (Vector, error) {
 	values := strings.Split(s, ",")
 	var v Vector
@@ -301,7 +299,7 @@ func (k Key) Flow(s string) (Vector, error) {
 	return v.And(k), nil
 }
 
-// Format writes a vector as Flow reads it.
+// Format returns a vector in the syntax of Flow.
 func (k Key) Format(v Vector) string {
 	var items []string
 	v = v.And(k)

@@ -8,32 +8,33 @@ import (
 
 // Geometry is the number and size of a chip's CMU groups.
 type Geometry struct {
-	Groups  int `json:"groups"`  // cross-stacked, group g in egress stages g to g+3
-	Spliced int `json:"spliced"` // after them: those of Appendix E, through the recirculation port
-	Units   int `json:"units"`   // hash units of a group that compress, 3
-	CMUs    int `json:"cmus"`    // of a group, 3
-	Width   int `json:"width"`   // bits of a bucket, 8 to 32
-	Depth   int `json:"depth"`   // buckets of a CMU, a power of two, 32 to 2^20
-	// Partitions of a CMU: the smallest has Depth/Partitions buckets. 32 in the paper.
+	Groups  int `json:"groups"`  // cross-stacked groups; group g is in egress stages g to g+3
+	Spliced int `json:"spliced"` // groups after those, reached through the recirculation port (Appendix E)
+	Units   int `json:"units"`   // hash units per group that compress, 3
+	CMUs    int `json:"cmus"`    // CMUs per group, 3
+	Width   int `json:"width"`   // bits per bucket, 8 to 32
+	Depth   int `json:"depth"`   // buckets per CMU, a power of two, 32 to 2^20
+	// Partitions is the number of partitions of a CMU. The smallest one has Depth/Partitions buckets. It is 32 in the
+	// paper.
 	Partitions int `json:"partitions"`
-	// MapEntries is the TCAM of a CMU for mapping parameters.
+	// MapEntries is the number of TCAM entries per CMU for mapping parameters.
 	MapEntries int `json:"map-entries"`
-	// Digests is how many keys the chip keeps per task and bank until they are fetched.
+	// Digests is the maximum number of keys per task and bank that the chip keeps until they are fetched.
 	Digests int `json:"digests"`
 }
 
-// Bounds of a chip.
+// Limits of a chip.
 const (
-	MaxGroups = 20 // with spliced ones: 17 fit into 20 stages
+	MaxGroups = 20 // including spliced ones; 17 fit in 20 stages
 	MaxUnits  = 3
 	MaxCMUs   = 4
-	MaxTasks  = 96 // of a group
-	// Apart is the distance in groups from a unit to one that takes its result: only then has it been
-	// written.
+	MaxTasks  = 96 // per group
+	// Apart is the minimum distance in groups between a unit and one that uses its result, which must have been written
+	// by then.
 	Apart = 4
 )
 
-// Validate says what of a geometry is out of range: all of it in one error, each with its JSON name.
+// Validate returns one error with all fields that are out of range, by their JSON names.
 func (g *Geometry) Validate() error {
 	var errs []error
 	in := func(name string, v, lo, hi int) {
@@ -69,23 +70,22 @@ func (g *Geometry) MinSize() int { return g.Depth / g.Partitions }
 // Mask returns the largest value of a bucket.
 func (g *Geometry) Mask() uint32 { return uint32(1<<g.Width - 1) }
 
-// A Layout is a task on a chip: all its entries of all stages.
+// A Layout is a task on a chip, with its entries in all stages.
 type Layout struct {
 	Task   string `json:"task"`
 	Filter Filter `json:"filter"`
-	// Masks of the hash units that the task uses. Tasks that use one unit have one mask.
+	// Masks are the masks of the hash units that the task uses. Tasks that share a unit have the same mask.
 	Masks []MaskRule `json:"masks"`
 	Units []Unit     `json:"units"`
-	// Epoch in nanoseconds: bank T/Epoch mod 2 counts, by the time of day T of the copy's
-	// entry into the egress pipe. 0: one bank, always.
+	// Epoch is the epoch in nanoseconds, or zero for a single bank. Otherwise bank T/Epoch mod 2 counts, where T is the
+	// time of day at which the copy enters the egress pipe.
 	Epoch uint64 `json:"epoch,omitempty"`
-	// Digest makes the chip keep keys for the controller to fetch; nil: none.
+	// Digest makes the chip keep keys for the controller to fetch. Nil means no digests.
 	Digest *Digest `json:"digest,omitempty"`
-	// Frozen partitions belong to the task, and can be read as units after Units, but count nothing:
-	// they are where the task was before it was moved.
+	// Frozen lists partitions where the task was before it moved. They belong to the task and can be read as units
+	// after Units, but count nothing.
 	Frozen []Unit `json:"frozen,omitempty"`
-	// Flow and Measures are the task's key and attribute: a chip with an oracle counts
-	// them exactly.
+	// Flow and Measures are the task's key and attribute. A chip with an oracle counts them exactly.
 	Flow     Key    `json:"flow"`
 	Measures string `json:"measures"`
 }
@@ -97,58 +97,56 @@ type MaskRule struct {
 	Key   Key `json:"key"`
 }
 
-// A Digest is made when a unit leaves Threshold or more in its bucket (for max: when its P1 is that
-// large), even if the counter was full before. It is the packet's vector under Key; a bank has one for
-// each key.
+// A Digest is made when a unit leaves Threshold or more in its bucket, even if the counter was full before. For max it
+// is made when the unit's P1 is that large. It contains the packet's vector under Key. A bank has one digest per key.
 type Digest struct {
 	Unit      int    `json:"unit"` // index in Layout.Units
 	Threshold uint32 `json:"threshold"`
 	Key       Key    `json:"key"`
 }
 
-// A Unit is the part of a task on one CMU.
+// A Unit is the part of a task in one CMU.
 type Unit struct {
 	Group int `json:"group"`
 	CMU   int `json:"cmu"`
 	Key   Ref `json:"key"`
-	// Base is the first of the task's buckets, Size how many a bank has: a power of two, and Base a
-	// multiple of it. With an epoch there are two banks, one after the other, and Base is a multiple of
-	// twice the size.
+	// Base is the task's first bucket. Size is the number of buckets per bank, a power of two. With an epoch there are
+	// two banks in sequence. Base is a multiple of Size, or of twice Size with an epoch.
 	Base uint32 `json:"base"`
 	Size uint32 `json:"size"`
-	// Shifted: the address is translated by shift, not by TCAM.
+	// Shifted means that the address is translated by shift, not by TCAM.
 	Shifted bool  `json:"shifted,omitempty"`
 	Op      Op    `json:"op"`
 	P1      Param `json:"p1"`
 	P2      Param `json:"p2"`
-	// Map is a TCAM over P1: the first rule that matches gives it. Without rules P1
-	// stays as it is; if none matches it is 0.
+	// Map is a TCAM over P1: the first matching rule replaces it. P1 becomes 0 if no rule matches. Without rules P1 is
+	// unchanged.
 	Map []MapRule `json:"map,omitempty"`
-	// The unit runs for packets whose coin, 0 to 255, is at least From and less than To; both 0: for
-	// all. The coin is the same for all units of a packet. A unit that does not run has the result 0.
+	// The unit runs for packets whose coin, 0 to 255, is at least From and less than To. It runs for all packets if
+	// both are 0. The coin is the same for all units of a packet. The result of a unit that does not run is 0.
 	From uint16 `json:"from,omitempty"`
 	To   uint16 `json:"to,omitempty"`
 }
 
-// A Ref is a compressed key: hash unit A of the group, XOR unit B if there is
-// one, rotated right by Shift.
+// A Ref is a compressed key: the output of hash unit A of the group, XOR unit B if there is one, rotated right by
+// Shift.
 type Ref struct {
 	A     int   `json:"a"`
-	B     int   `json:"b,omitempty"` // the unit's number plus 1; 0: none
+	B     int   `json:"b,omitempty"` // number of the second unit plus 1, or 0 if there is none
 	Shift uint8 `json:"shift,omitempty"`
 }
 
-// A MapRule gives Out for parameters that have Value under Mask.
+// A MapRule returns Out for parameters that equal Value under Mask.
 type MapRule struct {
 	Value uint32 `json:"value"`
 	Mask  uint32 `json:"mask"`
 	Out   uint32 `json:"out"`
 }
 
-// Op is an operation; the package comment says what each does.
+// Op is an operation. The package comment defines the operations.
 type Op string
 
-// Operations, by their names in Appendix A; XorSwap is the one that the paper leaves open.
+// Operations, by their names in Appendix A. XorSwap is the one that the paper leaves open.
 const (
 	CondAdd Op = "cond-add"
 	Max     Op = "max"
@@ -156,46 +154,47 @@ const (
 	XorSwap Op = "xor-swap"
 )
 
-// A Param is where a parameter comes from.
+// A Param is the source of a parameter.
 type Param struct {
 	From Source `json:"from"`
-	// Const: its value. Least: its upper limit (0: all ones).
+	// Value is the value of a Const, or the upper limit of a Least (0 means all ones).
 	Value uint32 `json:"value,omitempty"`
-	// Compressed: the key, and how many of its low bits (0: 32).
+	// Key is the key of a Compressed, and Bits the number of its low bits (0 means 32).
 	Key  Ref   `json:"key,omitzero"`
 	Bits uint8 `json:"bits,omitempty"`
-	// Timestamp, Since, QueueLength, QueueDelay: the value is divided by 2^Scale.
+	// Scale divides the value of a Timestamp, Since, QueueLength or QueueDelay by 2^Scale.
 	Scale uint8 `json:"scale,omitempty"`
-	// Result, Least, Since: units of the task, by their index, in groups at least Apart before.
+	// Of lists the units of a Result, Least or Since by their index in the task. They are at least Apart groups
+	// earlier.
 	Of []int `json:"of,omitempty"`
 }
 
 // Source is a kind of parameter.
 type Source string
 
-// Sources of parameters.
+// The sources of parameters.
 const (
 	Const Source = "const"
-	// Size is the bytes of the frame as it leaves, with FCS, without what is stamped on it; a size
-	// above the largest bucket counts as that.
+	// Size is the length of the outgoing frame in bytes, with FCS, but without its stamps. It is limited to the largest
+	// bucket.
 	Size Source = "size"
-	// Timestamp is the time of day in ns as the copy enters the egress pipe, >> Scale, mod 2^Width;
-	// 1 instead of 0, which is no time.
+	// Timestamp is the time of day in ns at which the copy enters the egress pipe, >> Scale, mod 2^Width. It is 1
+	// instead of 0, which means no time.
 	Timestamp Source = "timestamp"
-	// QueueLength is the bytes in the queue as the copy came to it, without it and without FCS,
-	// >> Scale; likewise at most the largest bucket.
+	// QueueLength is the number of bytes in the queue when the copy arrived, excluding the copy and FCS, >> Scale. It
+	// is limited to the largest bucket.
 	QueueLength Source = "queue-length"
-	QueueDelay  Source = "queue-delay" // ns in the queue, >> Scale; likewise
-	Compressed  Source = "key"         // the compressed key Key, its low Bits bits
-	Result      Source = "result"      // of unit Of[0]
-	// Least is the smallest of the results of Of that are not 0, and of Value; of none of them: all ones.
+	QueueDelay  Source = "queue-delay" // time in the queue in ns, >> Scale, limited in the same way
+	Compressed  Source = "key"         // the low Bits bits of the compressed key Key
+	Result      Source = "result"      // result of unit Of[0]
+	// Least is the smallest of Value and the nonzero results of Of. If all of these are zero, it is all ones.
 	Least Source = "least"
-	// Since is the timestamp less the result of Of[0], mod 2^Width; 0 if that result is 0, or that of
-	// Of[1] is not: there was no packet before.
+	// Since is the timestamp minus the result of Of[0], mod 2^Width. It is 0 if the result of Of[0] is 0 or that of
+	// Of[1] is not: there was no earlier packet.
 	Since Source = "since"
 )
 
-// bounds returns what is wrong with a partition.
+// bounds returns an error if a partition is invalid.
 func (g *Geometry) bounds(u *Unit, banks uint32) error {
 	switch {
 	case u.Group < 0 || u.Group >= g.All():
@@ -215,7 +214,7 @@ func (g *Geometry) bounds(u *Unit, banks uint32) error {
 	return nil
 }
 
-// Banks is 2 with an epoch, else 1.
+// Banks returns 2 with an epoch, else 1.
 func (l *Layout) Banks() uint32 {
 	if l.Epoch > 0 {
 		return 2
@@ -223,22 +222,22 @@ func (l *Layout) Banks() uint32 {
 	return 1
 }
 
-// MinEpoch and MaxEpoch bound an epoch, in nanoseconds.
+// Limits of an epoch, in nanoseconds.
 const (
 	MinEpoch = 1_000_000
 	MaxEpoch = 3_600_000_000_000
 )
 
-// faults collect what is wrong with something, for one error that says all of it.
+// faults collects errors, to report all of them at once.
 type faults []error
 
 func (f *faults) add(format string, args ...any) { *f = append(*f, fmt.Errorf(format, args...)) }
 
-// A place is a hash unit or a CMU: the group, and the number in it.
+// A place is a hash unit or a CMU: its group, and its number in the group.
 type place [2]int
 
-// Check returns all that is wrong with a layout on a chip, by itself; whether it fits beside others is
-// the chip's to check.
+// Check returns all errors of a layout on a chip. It does not check whether the layout fits beside others, which the
+// chip does.
 func (l *Layout) Check(g *Geometry) error {
 	var bad faults
 	if l.Task == "" || len(l.Task) > 64 {
@@ -277,7 +276,7 @@ func (l *Layout) checkMasks(g *Geometry, bad *faults) map[place]bool {
 	return masked
 }
 
-// checkUnits checks the units: their partitions, that no two have one CMU, and what they do.
+// checkUnits checks the units: their partitions, that each has its own CMU, and their operations.
 func (l *Layout) checkUnits(g *Geometry, masked map[place]bool, bad *faults) {
 	if len(l.Units) == 0 || len(l.Units) > g.All()*g.CMUs {
 		bad.add("units: %d, want 1 to %d", len(l.Units), g.All()*g.CMUs)
@@ -311,7 +310,7 @@ func (l *Layout) checkFrozen(g *Geometry, bad *faults) {
 	}
 }
 
-// checkUnit checks operation, keys and parameters.
+// checkUnit checks the operation, keys and parameters of unit i.
 func (l *Layout) checkUnit(i int, masked map[place]bool) error {
 	u := &l.Units[i]
 	switch u.Op {
@@ -330,7 +329,7 @@ func (l *Layout) checkUnit(i int, masked map[place]bool) error {
 	return nil
 }
 
-// check checks that a compressed key is of hash units of its group that have a mask.
+// check checks that a compressed key uses hash units of its group that have a mask.
 func (r Ref) check(group int, masked map[place]bool) error {
 	second := r.B - 1
 	if !masked[place{group, r.A}] || r.B != 0 && (!masked[place{group, second}] || second == r.A) || r.Shift > 31 {
@@ -362,7 +361,7 @@ func (l *Layout) checkParam(i int, p *Param, masked map[place]bool) error {
 	return nil
 }
 
-// operands returns how many units' results a parameter takes; false: its source is unknown.
+// operands returns the number of units whose results a parameter uses. It returns false if the source is unknown.
 func (p *Param) operands() (n int, ok bool) {
 	switch p.From {
 	case Const, Size, Timestamp, QueueLength, QueueDelay, Compressed:
@@ -377,23 +376,22 @@ func (p *Param) operands() (n int, ok bool) {
 	return 0, false
 }
 
-// A Sketch says how a layout is read: the roles of its units in its algorithm.
+// A Sketch describes how a layout is read: the roles of its units in its algorithm.
 type Sketch struct {
 	Algorithm Algorithm
-	// Rows lists the units of each row, by their index in Layout.Units: of Counter Braids
-	// layer 1 and layer 2, of max-interval the unit that knows new flows, that of the last
-	// arrival, and that of the longest interval, of Odd Sketch the unit that knows new elements and
-	// that of the bits; of others one unit.
+	// Rows lists the units of each row, by their index in Layout.Units. For Counter Braids these are layers 1 and 2.
+	// For max-interval these are the units for new flows, the last arrival and the longest interval. For Odd Sketch
+	// these are the units for new elements and for the bits. Other algorithms have one unit per row.
 	Rows [][]int
-	// Bits are the counters' widths, the highest bits of the buckets: by row for
-	// TowerSketch, by layer for Counter Braids; none: whole buckets.
+	// Bits are the counters' widths, in the highest bits of the buckets: by row for TowerSketch, by layer for Counter
+	// Braids. If Bits is empty, counters are whole buckets.
 	Bits []uint8
-	// Coupons is how many coupons BeauCoup has; each is drawn with probability
-	// 2^-CouponShift, and all are wanted.
+	// Coupons is BeauCoup's number of coupons. Each is drawn with probability 2^-CouponShift, and all must be
+	// collected.
 	Coupons, CouponShift uint8
-	Scale                uint8 // of times: they are in 2^Scale ns
-	// Elements is the compressed key that chooses bits (Bloom filter, linear counting, Odd Sketch),
-	// ranks (HyperLogLog), or coupons.
+	Scale                uint8 // times are in units of 2^Scale ns
+	// Element is the compressed key that selects bits (Bloom filter, linear counting, Odd Sketch), ranks (HyperLogLog),
+	// or coupons.
 	Element Param
 }
 
@@ -407,7 +405,7 @@ func (l *Layout) mask(group, unit int) Key {
 	return Key{}
 }
 
-// Compressed computes a compressed key of a vector in a group.
+// Compressed returns a compressed key of a vector in a group.
 func (l *Layout) Compressed(group int, r Ref, v Vector) uint32 {
 	c := Compress(Poly(group, r.A), v.And(l.mask(group, r.A)))
 	if r.B > 0 {
@@ -416,13 +414,13 @@ func (l *Layout) Compressed(group int, r Ref, v Vector) uint32 {
 	return bits.RotateLeft32(c, -int(r.Shift))
 }
 
-// Bucket returns the bucket of a vector in unit i, from 0 to Size-1: the address less base and bank.
+// Bucket returns the bucket of a vector in unit i, from 0 to Size-1, relative to base and bank.
 func (l *Layout) Bucket(g *Geometry, i int, v Vector) uint32 {
 	u := &l.Units[i]
 	return u.Translate(l.Compressed(u.Group, u.Key, v), uint32(g.Depth))
 }
 
-// Translate returns the bucket, from 0 on, of a compressed key in a CMU of depth buckets.
+// Translate returns the bucket, from 0 on, of a compressed key in a CMU of this depth.
 func (u *Unit) Translate(c, depth uint32) uint32 {
 	raw := c & (depth - 1)
 	if u.Shifted {
@@ -431,9 +429,8 @@ func (u *Unit) Translate(c, depth uint32) uint32 {
 	return raw & (u.Size - 1)
 }
 
-// Rules counts the runtime rules of the task, as table 3 of the paper does: the
-// filter, hash masks, and for each unit the selection of key, parameters and
-// operation, address translation, and the map.
+// Rules returns the number of the task's runtime rules, counted as in table 3 of the paper. They are the filter, hash
+// masks, and for each unit the selection of key, parameters and operation, address translation, and the map.
 func (l *Layout) Rules(g *Geometry) int {
 	groups := map[int]bool{}
 	n := len(l.Masks)
@@ -445,9 +442,8 @@ func (l *Layout) Rules(g *Geometry) int {
 	return n + len(groups)*l.Filter.Entries()
 }
 
-// Translation counts the entries of a unit's address translation: with TCAM one for
-// each range of the address that is not the partition (figure 9), and a default; by
-// shift one.
+// Translation returns the number of entries of a unit's address translation. With TCAM there is one for each range of
+// the address outside the partition (figure 9), and a default. By shift there is one.
 func (u *Unit) Translation(g *Geometry) int {
 	if u.Shifted {
 		return 1

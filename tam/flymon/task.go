@@ -8,39 +8,39 @@ import (
 	"time"
 )
 
-// A Task is what a user wants measured.
+// A Task is a measurement that a user configured.
 type Task struct {
 	Filter    Filter
 	Key       Key
 	Attribute Attribute
-	Algorithm Algorithm // Auto: the planner chooses
-	Memory    uint32    // buckets of one bank, all rows together
-	Rows      uint8     // 0: the default of the algorithm
-	// Accurate allocates at least Memory; without it the nearest size is taken.
+	Algorithm Algorithm // Auto lets the planner choose
+	Memory    uint32    // buckets of one bank, of all rows together
+	Rows      uint8     // zero means the algorithm's default
+	// Accurate allocates at least Memory. Otherwise the nearest size is used.
 	Accurate bool
-	Epoch    time.Duration // 0: the task counts until it is cleared
-	// Threshold is that of heavy hitters, or of the number of distinct values; 0: none.
+	Epoch    time.Duration // zero means that the task counts until it is cleared
+	// Threshold defines heavy hitters, or is the number of distinct values to report. Zero means none.
 	Threshold uint64
-	// ChangeThreshold is that of heavy changers, whose counts in two adjacent epochs differ by so much; 0: none.
+	// ChangeThreshold defines heavy changers: flows whose counts in two adjacent epochs differ by this much. Zero means
+	// none.
 	ChangeThreshold uint64
-	// Live reads one bank while it counts, instead of the frozen one of two, to show the error of that.
+	// Live reads the counting bank instead of the frozen one of two, to show the error of such reads.
 	Live bool
-	// Share n lets the task see 2^-n of the packets, so that tasks whose filters meet can share a CMU
-	// (section 5.3); 0: all.
+	// Share n restricts the task to 2^-n of the packets, so that tasks with overlapping filters can share a CMU
+	// (section 5.3). Zero means all packets.
 	Share uint8
 	// Shifted translates addresses by shift instead of by TCAM (section 3.3).
 	Shifted bool
-	// Pinned keeps the planner from moving the task: only a change of what it measures gives it another place.
+	// Pinned keeps the planner from moving the task. Only a change of what it measures moves it.
 	Pinned bool
-	// Plan: only report what the task would cost and where it would be placed.
+	// Plan only reports the task's cost and placement, without installing it.
 	Plan bool
 }
 
-// Attribute is what is measured of each flow, or of all packets where the key is
-// none.
+// Attribute is the property that is measured per flow, or over all packets if the key is none.
 type Attribute struct {
 	Kind Kind
-	Of   Key // Distinct, Existence, Similarity
+	Of   Key // key of Distinct, Existence and Similarity
 }
 
 // Kind is a kind of attribute.
@@ -48,22 +48,23 @@ type Kind string
 
 // Kinds of attributes.
 const (
-	Packets     Kind = "frequency"         // of each flow
-	Bytes       Kind = "frequency(bytes)"  // with FCS
-	Distinct    Kind = "distinct"          // of a key
-	Existence   Kind = "existence"         // of a key; the task's key is none
-	Similarity  Kind = "similarity"        // of a key, between two epochs or switches; the task's key is none
+	Packets   Kind = "frequency"        // packets of each flow
+	Bytes     Kind = "frequency(bytes)" // bytes of each flow, with FCS
+	Distinct  Kind = "distinct"         // distinct values of a key
+	Existence Kind = "existence"        // membership of a key; the task's key is none
+	// similarity of a key's sets in two epochs or switches; the task's key is none
+	Similarity  Kind = "similarity"
 	MaxQueue    Kind = "max(queue-length)" // bytes
 	MaxDelay    Kind = "max(queue-delay)"  // ns
 	MaxSize     Kind = "max(size)"         // bytes of a frame, with FCS
 	MaxInterval Kind = "max(interval)"     // ns between two packets of a flow
 )
 
-// AttributeWords says how attributes are written.
+// AttributeWords describes the syntax of an attribute.
 const AttributeWords = "frequency, frequency(bytes), distinct(KEY), existence(KEY), similarity(KEY), " +
 	"max(queue-length), max(queue-delay), max(size) or max(interval), where KEY is a key such as src-ip"
 
-// ParseAttribute reads an attribute; [AttributeWords] says how it is written.
+// ParseAttribute parses an attribute in the syntax of [AttributeWords].
 func ParseAttribute(s string) (Attribute, error) {
 	switch k := Kind(s); k {
 	case Packets, Bytes, MaxQueue, MaxDelay, MaxSize, MaxInterval:
@@ -87,7 +88,7 @@ func ParseAttribute(s string) (Attribute, error) {
 	return Attribute{}, fmt.Errorf("attribute %q, want %s", s, AttributeWords)
 }
 
-// String writes an attribute as ParseAttribute reads it.
+// String returns an attribute in the syntax of ParseAttribute.
 func (a Attribute) String() string {
 	if a.Of.IsZero() {
 		return string(a.Kind)
@@ -100,7 +101,7 @@ type Algorithm string
 
 // Algorithms, with the default number of rows of each.
 const (
-	Auto           Algorithm = "auto"            // the planner chooses: the first of AlgorithmsOf
+	Auto           Algorithm = "auto"            // the planner chooses the first of AlgorithmsOf
 	CMS            Algorithm = "cms"             // Count-Min Sketch, 3 rows
 	SuMaxSum       Algorithm = "sumax-sum"       // SuMax(Sum), 3 rows in 3 groups
 	SuMaxMax       Algorithm = "sumax-max"       // SuMax(Max), 3 rows
@@ -115,8 +116,8 @@ const (
 	OddSketch      Algorithm = "odd-sketch"      // 1 row of bits behind a Bloom filter, in 2 groups
 )
 
-// AlgorithmsOf returns the algorithms of an attribute, the one that Auto means first. Distinct has
-// other ones if all packets are one flow (single) than for many flows.
+// AlgorithmsOf returns the algorithms for an attribute. The first one is the choice of Auto. Distinct has other
+// algorithms if all packets are one flow (single).
 func AlgorithmsOf(a Attribute, single bool) []Algorithm {
 	switch a.Kind {
 	case Packets:
@@ -148,16 +149,16 @@ func Algorithms() []Algorithm {
 	}
 }
 
-// Bounds of a task, and default values.
+// Limits and defaults of a task.
 const (
 	DefaultMemory = 3 * 16384   // buckets
 	MaxMemory     = 1 << 26     // buckets
-	DefaultEpoch  = time.Second // MinEpoch to MaxEpoch are allowed
+	DefaultEpoch  = time.Second // MinEpoch to MaxEpoch are valid
 	MaxRows       = 3
 	MaxShare      = 7 // 1/128 of the packets
 )
 
-// Check says all that is wrong with a task on any chip.
+// Check returns all errors of a task that hold on any chip.
 func (t *Task) Check() error {
 	var bad faults
 	t.checkKey(&bad)
@@ -172,15 +173,14 @@ func (t *Task) Check() error {
 	return errors.Join(bad...)
 }
 
-// checkKey checks the key against the attribute: some are measured for each flow, some of all packets,
-// some of either.
+// checkKey checks the key against the attribute: some attributes need a key, some forbid it, some allow both.
 func (t *Task) checkKey(bad *faults) {
 	switch t.Attribute.Kind {
 	case Existence, Similarity:
 		if !t.Key.IsZero() {
 			bad.add("key is %s, want none: %s is asked of its own key", t.Key, t.Attribute)
 		}
-	case Distinct, MaxQueue, MaxDelay, MaxSize: // also of all packets
+	case Distinct, MaxQueue, MaxDelay, MaxSize: // both per flow and over all packets
 	default:
 		if t.Key.IsZero() {
 			bad.add("key is none, want the fields that tell flows apart: %s is measured for each flow", t.Attribute)
@@ -188,7 +188,7 @@ func (t *Task) checkKey(bad *faults) {
 	}
 }
 
-// checkNumbers checks rows, memory, epoch and share against their bounds.
+// checkNumbers checks the limits of rows, memory, epoch and share.
 func (t *Task) checkNumbers(bad *faults) {
 	if t.Rows > MaxRows {
 		bad.add("rows is %d, want 1 to %d", t.Rows, MaxRows)
@@ -210,7 +210,7 @@ func (t *Task) checkNumbers(bad *faults) {
 	}
 }
 
-// checkChange checks what only tasks that look for heavy changers need: counts of flows in two whole epochs.
+// checkChange checks what tasks for heavy changers need: counts of flows in two complete epochs.
 func (t *Task) checkChange(bad *faults) {
 	if k := t.Attribute.Kind; k != Packets && k != Bytes {
 		bad.add("change-threshold is %d with the attribute %s, want 0, or %s or %s", t.ChangeThreshold, t.Attribute, Packets,

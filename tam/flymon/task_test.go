@@ -7,7 +7,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// Which algorithms measure what: table 1 of the paper, and more.
+// Each attribute has the algorithms of the paper's table 1, and further ones.
 func TestAlgorithmsOfAttributes(t *testing.T) {
 	measured := map[flymon.Algorithm]bool{flymon.Auto: true}
 	for _, tt := range []struct {

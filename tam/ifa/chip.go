@@ -1,35 +1,35 @@
 package ifa
 
-// ObjectCounters is the name of the extension object that reads what became of the packets that IFA met, by TAM_INT
-// object; docs/internals/extensions.md has its JSON.
+// ObjectCounters is the name of the extension object with the fate of IFA packets, per TAM_INT object. Its JSON is in
+// docs/internals/extensions.md.
 const ObjectCounters = "tamtam.ifa.counters"
 
-// Attributes of its entry: what is given, and what a get adds.
+// Attributes of its entry: the first is given by the caller, the second is added by a get.
 const (
 	AttrLabels   = "labels"   // at most MaxLabels
 	AttrCounters = "counters" // NumCounts numbers for each label
 )
 
-// MaxLabels are the labels of one window.
+// MaxLabels is the maximum number of labels in one read.
 const MaxLabels = 128
 
-// A Count is one of the numbers of an object.
+// A Count is the index of one of an object's counters.
 type Count uint8
 
-// What became of packets and copies. All that matched were not sampled, were already of IFA, were not of IFA, or had
-// copies; of each copy one of those from Inserted to MTU holds, the first that does.
+// Counters of packets and copies. Each matched packet was unsampled, already had IFA, had no IFA, or had copies. Each
+// copy counts in the first of Inserted to MTU that applies.
 const (
 	Matched     Count = iota // packets that hit an entry with the object
-	Unsampled                // of those, they were not the one in n
-	Already                  // of those, an initiator left them alone, for they had IFA
-	Absent                   // of those, a terminator found no IFA in them
+	Unsampled                // matched packets that sampling left out
+	Already                  // matched packets that an initiator left unchanged, because they had IFA
+	Absent                   // matched packets in which a terminator found no IFA
 	Inserted                 // copies that left with a hop of this switch
 	Stripped                 // copies that left without IFA
-	Cut                      // left alone: cut by a capture
-	Unsupported              // left alone: no TCP or UDP right behind the IP header, or IFA of another form
-	HopLimit                 // left alone: the hop limit is 0
-	MaxLength                // left alone: the stack may not get longer
-	MTU                      // left alone: with the hop it would exceed the egress port's MTU
-	Reported                 // copies with the stack for collectors; those of Stripped
+	Cut                      // unchanged: truncated by a capture
+	Unsupported              // unchanged: no TCP or UDP directly after the IP header, or an unsupported form of IFA
+	HopLimit                 // unchanged: the hop limit is 0
+	MaxLength                // unchanged: the stack has its maximum length
+	MTU                      // unchanged: with the hop, the packet would exceed the egress port's MTU
+	Reported                 // stripped copies whose stack was reported to collectors
 	NumCounts
 )

@@ -8,7 +8,7 @@ import (
 // Speed is the code of an egress port's speed.
 type Speed uint8
 
-// UnknownSpeed is that of a port whose speed has no code.
+// UnknownSpeed is the code of a speed without a code of its own.
 const UnknownSpeed Speed = 15
 
 var speeds = [...]uint32{10_000, 25_000, 40_000, 50_000, 100_000, 200_000, 400_000}
@@ -23,7 +23,7 @@ func SpeedOf(mbps uint32) Speed {
 	return UnknownSpeed
 }
 
-// Mbps returns a code's speed in Mbit/s, 0 if it has none.
+// Mbps returns the speed of a code in Mbit/s, or 0 if it has none.
 func (s Speed) Mbps() uint32 {
 	if int(s) < len(speeds) {
 		return speeds[s]
@@ -34,23 +34,24 @@ func (s Speed) Mbps() uint32 {
 // MaxDevice is the greatest device id.
 const MaxDevice = 1<<20 - 1
 
-// NoPort is the ingress or egress port that is not an EthernetN.
+// NoPort stands for an ingress or egress port that is not an EthernetN.
 const NoPort = 65535
 
-// Longest is the residence time that stands for itself and all that is longer.
+// Longest is the residence time, in nanoseconds, that stands for itself and all longer ones.
 const Longest = 1<<32 - 1
 
-// Trust says how far a hop's times may be trusted, in the bits of a tail-stamp record's flags.
+// Trust holds the flags that restrict how far a hop's times can be trusted, in the bits of a tail-stamp record's flags.
 type Trust uint8
 
 // The bits of Trust.
 const (
-	NoEgress       Trust = 1 << iota // the packet's departure was not timed
+	NoEgress       Trust = 1 << iota // the departure has no timestamp
 	Unsynchronised                   // the switch's clock was not synchronised
-	ClockSet                         // it was set while the packet was in the switch: the residence time is not known
+	// the clock was set while the packet was in the switch, so the residence time is unknown
+	ClockSet
 )
 
-// A Hop is what one node says of a packet.
+// A Hop is the record of one node about a packet.
 type Hop struct {
 	LNS             uint8 // 4 bits
 	Device          uint32
@@ -58,7 +59,7 @@ type Hop struct {
 	Speed           Speed
 	Congestion      uint8  // 2 bits
 	Queue           uint8  // 6 bits
-	Seconds         uint32 // of arrival, 20 bits
+	Seconds         uint32 // of arrival, low 20 bits of Unix time
 	Nanoseconds     uint32 // of arrival
 	OutPort, InPort uint16
 	Residence       uint32 // ns
@@ -66,7 +67,7 @@ type Hop struct {
 	Trust           Trust
 }
 
-// Put writes the hop in the layout of [LNS], whatever its own.
+// Put writes the hop in the layout of [LNS], regardless of its own LNS.
 func (h *Hop) Put(b *[HopSize]byte) {
 	u := binary.BigEndian.PutUint32
 	u(b[0:], LNS<<28|h.Device&MaxDevice<<8|uint32(h.TTL))
@@ -79,7 +80,7 @@ func (h *Hop) Put(b *[HopSize]byte) {
 	u(b[28:], 0)
 }
 
-// ReadHop reads a hop. What only the layout of [LNS] has is zero of another.
+// ReadHop decodes a hop. Fields that only the layout of [LNS] has are zero for other layouts.
 func ReadHop(b *[HopSize]byte) Hop {
 	u := binary.BigEndian.Uint32
 	w, x, ports := u(b[0:]), u(b[4:]), u(b[8:])
@@ -94,7 +95,8 @@ func ReadHop(b *[HopSize]byte) Hop {
 	return h
 }
 
-// Residing returns how long the packet was in the switch, false if that was not taken or is longer than the field says.
+// Residing returns the time that the packet spent in the switch. It returns false if the time is unknown or exceeds the
+// field.
 func (h *Hop) Residing() (time.Duration, bool) {
 	if h.Residence == Longest || h.Trust&(NoEgress|ClockSet) != 0 {
 		return 0, false
@@ -102,11 +104,11 @@ func (h *Hop) Residing() (time.Duration, bool) {
 	return time.Duration(h.Residence), true
 }
 
-// period is after how many seconds the seconds of a hop begin anew.
+// period is the period, in seconds, after which the Seconds of a hop repeat.
 const period = 1 << 20
 
-// Received returns when the packet came, of the instants that the hop may mean the one that is nearest to near; false
-// if its nanoseconds are none.
+// Received returns the time of arrival. Of the times that match the hop, it returns the one nearest to near. It returns
+// false if Nanoseconds is out of range.
 func (h *Hop) Received(near time.Time) (time.Time, bool) {
 	if h.Nanoseconds > 999_999_999 {
 		return time.Time{}, false

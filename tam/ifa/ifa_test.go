@@ -21,7 +21,7 @@ func unhex(s string) []byte {
 	return b
 }
 
-// The layout byte by byte, with IPv4's length and checksum right, and UDP's as they were.
+// The layout is correct byte for byte. IPv4's length and checksum are updated, UDP's are unchanged.
 func TestBytes(t *testing.T) {
 	plain := unhex(`4500001f 00000000 401166cc 0a000001 0a000002  03e807d0 000b1234 616263`)
 	hop := ifa.Hop{
@@ -46,8 +46,7 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// What is put in comes out, hop by hop, and taking it out leaves the packet as it was, byte for byte, with all behind
-// it.
+// Decode returns the inserted hops, and Strip restores the packet byte for byte, including the bytes behind it.
 func TestRoundTrip(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 901000100, Count: 200}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -88,7 +87,8 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// datagram is one of TCP or UDP with something behind it, and where its transport header is.
+// datagram returns a TCP or UDP packet with bytes behind it, the offset of its transport header, and that header's
+// length.
 func datagram(r *rand.Rand) (b []byte, at, n int, proto uint8) {
 	proto, n = 17, 8
 	if r.IntN(2) == 0 {
@@ -122,7 +122,7 @@ func anyHop(r *rand.Rand) ifa.Hop {
 	}
 }
 
-// What is no IFA packet is named.
+// Each packet without valid IFA is refused with its own error.
 func TestNotIFA(t *testing.T) {
 	good := unhex(`45000048 00000000 40fd65b8 0a000001 0a000002 2f110428 03e807d0 000b1234 01020708
 		5abcde3f 4c512345 00080004 3b9ac9ff 000004d2 00001000 00020000 00000000 61626364`)
@@ -152,7 +152,7 @@ func TestNotIFA(t *testing.T) {
 	}
 }
 
-// The seconds of a hop begin anew every twelve days: the instant is the one that is nearest.
+// The seconds of a hop repeat every twelve days. Received returns the nearest of the possible times.
 func TestReceived(t *testing.T) {
 	for _, d := range []time.Duration{0, time.Second, -time.Second, 6 * 24 * time.Hour, -6 * 24 * time.Hour} {
 		at := time.Unix(1_700_000_000, 5).UTC()
@@ -169,7 +169,7 @@ func TestReceived(t *testing.T) {
 	}
 }
 
-// Any bytes: nothing panics, and what can be stripped is shorter by what IFA takes.
+// No input causes a panic, and Strip shortens a packet by exactly the size of IFA.
 func FuzzDecode(f *testing.F) {
 	f.Add(unhex(`45000048 00000000 40fd65b8 0a000001 0a000002 2f110428 03e807d0 000b1234 01020708
 		5abcde3f 4c512345 00080004 3b9ac9ff 000004d2 00001000 00020000 00000000 61626364`))

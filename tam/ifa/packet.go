@@ -2,7 +2,7 @@ package ifa
 
 import "encoding/binary"
 
-// A Packet is what IFA has added to an IP packet.
+// A Packet holds the parts that IFA added to an IP packet.
 type Packet struct {
 	Header
 	Metadata
@@ -10,8 +10,8 @@ type Packet struct {
 	Hops []Hop // the newest first
 }
 
-// Decode reads IFA in an IP packet: headers, and the hops of a stack of name space 15. A stack of another, or that is
-// no whole number of hops, is an error, and the packet has its headers.
+// Decode decodes IFA in an IP packet: the headers, and the hops of a stack of name space 15. For another name space, or
+// a stack that is not a multiple of a hop, it returns an error together with the headers.
 func Decode(ip []byte) (p Packet, err error) {
 	if p.Place, err = Locate(ip); err != nil {
 		return Packet{}, err
@@ -29,8 +29,8 @@ func Decode(ip []byte) (p Packet, err error) {
 	return p, nil
 }
 
-// Strip takes IFA out of the IP packet at the beginning of b, in place, and returns b without it: the packet that the
-// initiating node had, but for what nodes change in any packet on its way, and all that stands behind it.
+// Strip removes IFA from the IP packet at the beginning of b, in place, and returns b without it. The result is the
+// packet of the initiating node, except for what forwarding changes. Bytes behind the packet are kept.
 func Strip(b []byte) ([]byte, error) {
 	p, err := Locate(b)
 	if err != nil {
@@ -39,7 +39,7 @@ func Strip(b []byte) ([]byte, error) {
 	return p.Strip(b), nil
 }
 
-// Strip is the function [Strip] for a packet whose parts are known. It allocates nothing.
+// Strip is the function [Strip] for a packet whose parts are known. It does not allocate.
 func (p Place) Strip(b []byte) []byte {
 	relabel(b, b[p.Header+1], -p.Size())
 	copy(b[p.Header:], b[p.Transport:p.Metadata])
@@ -47,8 +47,8 @@ func (p Place) Strip(b []byte) []byte {
 	return append(b[:end], b[p.Payload:]...)
 }
 
-// CopyPlain copies the beginning of the packet without IFA to dst, as far as dst has room and ip was captured. dst has
-// room for the IP header. It allocates nothing.
+// CopyPlain copies the beginning of the packet without IFA to dst, limited by dst and by the captured part ip. dst must
+// have space for the IP header. It does not allocate.
 func (p Place) CopyPlain(dst, ip []byte) {
 	n := copy(dst, ip[:p.Header])
 	n += copy(dst[n:], ip[p.Transport:p.Metadata])
@@ -56,11 +56,12 @@ func (p Place) CopyPlain(dst, ip []byte) {
 	relabel(dst, ip[p.Header+1], -p.Size())
 }
 
-// Size is how many bytes IFA takes.
+// Size returns the number of bytes of IFA in the packet.
 func (p Place) Size() int { return HeaderSize + p.Payload - p.Metadata }
 
-// Insert puts the headers of IFA and one hop into the IP packet at the beginning of b, whose header ends at at and has
-// protocol h.Next, in front of the header of TCP or UDP, which is n bytes long. Where b has room, it allocates nothing.
+// Insert inserts the IFA headers and one hop into the IP packet at the beginning of b, in front of the TCP or UDP
+// header. The IP header ends at offset at and has protocol h.Next, and the TCP or UDP header has n bytes. It does not
+// allocate if b has enough capacity.
 func Insert(b []byte, at, n int, h Header, m Metadata, hop *Hop) []byte {
 	size := len(b)
 	for range Overhead {
@@ -76,7 +77,7 @@ func Insert(b []byte, at, n int, h Header, m Metadata, hop *Hop) []byte {
 	return b
 }
 
-// Push puts one more hop on the stack of the IP packet at the beginning of b, and lowers its hop limit.
+// Push adds a hop to the stack of the IP packet at the beginning of b, and decrements its hop limit.
 func (p Place) Push(b []byte, hop *Hop) []byte {
 	size := len(b)
 	for range HopSize {
@@ -92,7 +93,7 @@ func (p Place) Push(b []byte, hop *Hop) []byte {
 	return b
 }
 
-// relabel changes the protocol and the length of an IP packet.
+// relabel sets the protocol of an IP packet and adds longer to its length.
 func relabel(ip []byte, proto uint8, longer int) {
 	if ip[0]>>4 == 6 {
 		binary.BigEndian.PutUint16(ip[4:], uint16(int(binary.BigEndian.Uint16(ip[4:]))+longer))
@@ -103,7 +104,7 @@ func relabel(ip []byte, proto uint8, longer int) {
 	change(ip, 8, uint16(ip[8])<<8|uint16(proto))
 }
 
-// change changes a word of an IPv4 header, with the checksum (RFC 1624), which stays as right or wrong as it was.
+// change sets a word of an IPv4 header and updates the checksum (RFC 1624). A wrong checksum stays wrong.
 func change(ip []byte, at int, v uint16) {
 	old := binary.BigEndian.Uint16(ip[at:])
 	if old == v {

@@ -5,28 +5,28 @@ import (
 	"errors"
 )
 
-// Protocol is the number of IFA in IP: of those for experiments (RFC 3692).
+// Protocol is the IP protocol number of IFA, one of the numbers for experiments (RFC 3692).
 const Protocol = 253
 
 const protoTCP, protoUDP = 6, 17
 
-// Sizes in bytes.
+// Sizes in bytes, except for HopWords.
 const (
-	HeaderSize = 4  // of either header
-	HopSize    = 32 // of a hop of name space 15
+	HeaderSize = 4  // size of the IFA header, and of the metadata header
+	HopSize    = 32 // size of a hop of name space 15
 	HopWords   = HopSize / 4
-	Overhead   = 2*HeaderSize + HopSize // what an initiating node adds
+	Overhead   = 2*HeaderSize + HopSize // bytes that an initiating node adds
 )
 
 const (
 	version = 2
-	// PerHop is the global name space in which each hop names a layout of its own.
+	// PerHop is the global name space in which each hop names its own layout.
 	PerHop = 15
 	// LNS is the local name space of hops that [Hop.Put] writes.
 	LNS = 5
 )
 
-// NoLimit is the hop limit that is neither looked at nor lowered.
+// NoLimit is the hop limit that is neither checked nor decremented.
 const NoLimit = 255
 
 // Flags of the IFA header.
@@ -35,8 +35,8 @@ type Flags uint8
 // The flags of version 2.
 const (
 	Checksummed Flags = 1 << iota // a checksum header follows the metadata header
-	TurnAround                    // the receiver is to send the packet back
-	Inband                        // the packet is not a copy: it goes to its receiver
+	TurnAround                    // the receiver must send the packet back
+	Inband                        // the packet is not a copy, but continues to its receiver
 	TailStamp                     // the metadata is at the packet's end
 	Fragmented                    // the metadata comes in fragments
 )
@@ -44,9 +44,9 @@ const (
 // A Header is the IFA header.
 type Header struct {
 	GNS       uint8 // global name space, 4 bits
-	Next      uint8 // protocol behind it
+	Next      uint8 // protocol after the IFA header
 	Flags     Flags
-	MaxLength uint8 // words that the stack may have
+	MaxLength uint8 // maximum length of the stack in words
 }
 
 // Put writes the header.
@@ -58,13 +58,13 @@ func (h Header) Put(b []byte) {
 type Metadata struct {
 	Request, Action uint8 // vectors
 	HopLimit        uint8
-	Length          uint8 // words of the stack
+	Length          uint8 // length of the stack in words
 }
 
 // Put writes the header.
 func (m Metadata) Put(b []byte) { b[0], b[1], b[2], b[3] = m.Request, m.Action, m.HopLimit, m.Length }
 
-// Why [Locate] finds no IFA packet, or none of the form that this package knows.
+// The reasons why [Locate] finds no IFA packet of a supported form.
 var (
 	ErrNotIP       = errors.New("no whole IP header")
 	ErrProtocol    = errors.New("not protocol 253 (of IPv6: next header) right behind the IP header")
@@ -77,12 +77,12 @@ var (
 	ErrOtherLayout = errors.New("no hops of name space 15")
 )
 
-// A Place says where the parts of an IFA packet are, from its IP header on.
+// A Place holds the offsets of the parts of an IFA packet from the begin of its IP header.
 type Place struct {
 	Header, Transport, Metadata, Stack, Payload int
 }
 
-// Locate finds the parts of IFA in an IP packet, of which ip has what was captured. It allocates nothing.
+// Locate finds the parts of IFA in an IP packet. ip is the captured part of the packet. It does not allocate.
 func Locate(ip []byte) (Place, error) {
 	at, total, h, err := begin(ip)
 	if err != nil {
@@ -105,8 +105,8 @@ func Locate(ip []byte) (Place, error) {
 	return p, nil
 }
 
-// Behind returns the protocol of the transport header behind an IFA header, and where in the IP packet it begins; false
-// if there is none. Other than [Locate] it needs no more of a packet than that.
+// Behind returns the protocol of the transport header after an IFA header, and its offset in the IP packet. It returns
+// false if there is none. Unlike [Locate] it does not need the rest of the packet.
 func Behind(ip []byte) (proto uint8, at int, ok bool) {
 	at, total, h, err := begin(ip)
 	if at += HeaderSize; err != nil || at > min(total, len(ip)) {
@@ -118,7 +118,8 @@ func Behind(ip []byte) (proto uint8, at int, ok bool) {
 	return h.Next, at, true
 }
 
-// begin reads the IFA header of an IP packet: where it is, how long the datagram is, and what it says.
+// begin decodes the IFA header of an IP packet. It returns the header's offset, the length of the datagram, and the
+// header.
 func begin(ip []byte) (at, total int, h Header, err error) {
 	if at, total, err = network(ip); err != nil {
 		return 0, 0, h, err
@@ -136,7 +137,7 @@ func begin(ip []byte) (at, total int, h Header, err error) {
 	return at, total, h, err
 }
 
-// network is the IP header of an IFA packet: where what is behind it begins, and how long the datagram is.
+// network decodes the IP header of an IFA packet. It returns the header's length and the length of the datagram.
 func network(ip []byte) (at, total int, err error) {
 	switch {
 	case len(ip) >= 20 && ip[0]>>4 == 4:
@@ -160,7 +161,7 @@ func network(ip []byte) (at, total int, err error) {
 	return 0, 0, ErrNotIP
 }
 
-// TransportSize is the length of the TCP or UDP header at the beginning of b.
+// TransportSize returns the length of the TCP or UDP header at the beginning of b.
 func TransportSize(proto uint8, b []byte) (int, error) {
 	switch proto {
 	case protoUDP:
@@ -179,12 +180,12 @@ func TransportSize(proto uint8, b []byte) (int, error) {
 	return 0, ErrCut
 }
 
-// ReadHeader reads the IFA header.
+// ReadHeader decodes the IFA header.
 func ReadHeader(b []byte) Header {
 	return Header{GNS: b[0] & 15, Next: b[1], Flags: Flags(b[2]), MaxLength: b[3]}
 }
 
-// ReadMetadata reads the metadata header.
+// ReadMetadata decodes the metadata header.
 func ReadMetadata(b []byte) Metadata {
 	return Metadata{Request: b[0], Action: b[1], HopLimit: b[2], Length: b[3]}
 }

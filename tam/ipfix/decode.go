@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// An Error says what in a message is not as RFC 7011 has it.
+// An Error describes the part of a message that violates RFC 7011.
 type Error struct {
-	Offset int    // byte of the message
-	Field  string // what stands there
-	Reason string // what was found, and what would be right
+	Offset int    // offset of the part in the message, in bytes
+	Field  string // name of the field at this offset
+	Reason string // the value that was found, and what would be valid
 }
 
-// Error is offset, field and reason in one line.
+// Error returns offset, field and reason in one line.
 func (e *Error) Error() string {
 	return fmt.Sprintf("ipfix: byte %d: %s: %s", e.Offset, e.Field, e.Reason)
 }
@@ -23,17 +23,17 @@ func wrong(offset int, field, format string, args ...any) error {
 	return &Error{Offset: offset, Field: field, Reason: fmt.Sprintf(format, args...)}
 }
 
-// A FieldSpec is a field of a template that was received.
+// A FieldSpec is a field of a received template.
 type FieldSpec struct {
-	Enterprise uint32 // 0: one of IANA's
+	Enterprise uint32 // zero for an element of IANA
 	ID         uint16
-	Length     uint16   // [Variable]: each value says it
-	Element    *Element // nil: not known
-	Learned    bool     // the element is as the exporter has described it (RFC 5610)
+	Length     uint16   // [Variable] if each value carries its own length
+	Element    *Element // nil if the element is unknown
+	Learned    bool     // the element was described by the exporter (RFC 5610)
 }
 
-// Name is that of the element, or numbers where it is not known. One that was learned has its enterprise in front: an
-// exporter may call it as it likes.
+// Name returns the element's name, or its numbers if the element is unknown. A learned name is prefixed with its
+// enterprise number, because an exporter may choose any name.
 func (f *FieldSpec) Name() string {
 	switch {
 	case f.Learned:
@@ -46,77 +46,80 @@ func (f *FieldSpec) Name() string {
 	return fmt.Sprintf("id%d", f.ID)
 }
 
-// A Template is one that was received.
+// A Template is a received template.
 type Template struct {
 	Domain uint32
 	ID     uint16
-	Scope  int // how many of the first fields are scope
+	Scope  int // the number of leading fields that are scope fields
 	Fields []FieldSpec
-	least  int // bytes of a record
+	least  int // minimum size of a record in bytes
 	types  *typeSpec
 }
 
-// A DataRecord is a record that was received. Its values are good until the call that was given it returns.
+// A DataRecord is a received record. Its values are valid only until the callback returns.
 type DataRecord struct {
 	*Template
-	Exported time.Time // the message
-	Sequence uint32    // of this record
-	Values   [][]byte  // one for each field, without the length of variable ones
+	Exported time.Time // export time of the message
+	Sequence uint32    // sequence number of this record
+	Values   [][]byte  // one per field, without the length prefix of variable ones
 }
 
-// Counts say what a [Decoder] was given. Records that no template was known for are in neither Records nor Lost.
+// Counts holds the counters of a [Decoder]. Records without a known template are in neither Records nor Lost.
 type Counts struct {
 	Messages uint64 `json:"messages"`
 	Records  uint64 `json:"records"`
-	Bad      uint64 `json:"bad_messages"` // not as RFC 7011 has them; their intact sets were read
-	// Reserved are sets whose ids RFC 7011 reserves. They were skipped.
+	Bad      uint64 `json:"bad_messages"` // messages that violate RFC 7011; their intact sets were read
+	// Reserved counts skipped sets whose ids RFC 7011 reserves.
 	Reserved uint64 `json:"sets_reserved"`
-	// Raw are values that their elements cannot have, by length or content: see [FieldSpec.Raw].
+	// Raw counts values that their elements cannot have, by length or content: see [FieldSpec.Raw].
 	Raw uint64 `json:"values_raw"`
-	// WithoutTemplate are sets whose template had not come, or was refused.
+	// WithoutTemplate counts sets whose template was not received or was refused.
 	WithoutTemplate uint64 `json:"sets_without_template"`
-	// Undecoded are records that were in such sets, in bad messages, or lost at such a time: the next message tells.
+	// Undecoded counts records in such sets, in bad messages, or lost in between. The next message's sequence number
+	// reveals them.
 	Undecoded uint64 `json:"records_undecoded"`
-	// Lost are records that the sequence numbers miss. A message that came later than the next one is among them, and in
-	// Late.
+	// Lost counts records that are missing by sequence number. A message that arrives after its successor counts both
+	// here and in Late.
 	Lost uint64 `json:"records_lost"`
 	Late uint64 `json:"messages_late"`
 }
 
-// Bounds of what a [Decoder] keeps, whatever comes.
+// Limits of the state that a [Decoder] keeps, whatever it receives.
 const (
 	MaxDomains   = 64   // observation domains
-	MaxTemplates = 2048 // of all domains
-	MaxFields    = 512  // of a template
+	MaxTemplates = 2048 // in all domains together
+	MaxFields    = 512  // per template
 	maxSpecs     = 1 << 14
 
-	// An exporter began anew if its sequence number is so many records behind, or behind in so many messages in a row.
+	// The exporter restarted if its sequence number is more than lateRecords behind, or behind in lateMessages messages
+	// in a row.
 	lateRecords, lateMessages = 1 << 16, 8
 )
 
-// A Decoder reads the messages of one exporter: what comes from one address and port. It is for one goroutine.
+// A Decoder decodes the messages of one exporter, which is one address and port. It must be used by one goroutine only.
 type Decoder struct {
 	enterprise uint32
 	domains    map[uint32]*domain
 	templates  int
-	specs      int // fields of all templates
+	specs      int // number of fields of all templates
 	counts     Counts
 	record     DataRecord
 	learned    map[elementKey]*Element
-	fault      error // the first of the message that is read
-	faults     int   // of that message
+	fault      error // first fault in the current message
+	faults     int   // number of faults in the current message
 }
 
-// domain is what is known of an observation domain.
+// domain is the state of one observation domain.
 type domain struct {
 	templates map[uint16]*Template
 	begun     bool
 	sound     bool   // all records of the last message were counted
-	next      uint32 // sequence number that is due
-	late      int    // messages in a row that came later than the next one
+	next      uint32 // expected sequence number
+	late      int    // number of consecutive messages that arrived after their successor
 }
 
-// NewDecoder returns a decoder to which own elements are those with this enterprise number; 0: [DefaultEnterprise].
+// NewDecoder returns a decoder that treats elements of this enterprise number as tamtam's own. Zero means
+// [DefaultEnterprise].
 func NewDecoder(enterprise uint32) *Decoder {
 	if enterprise == 0 {
 		enterprise = DefaultEnterprise
@@ -124,13 +127,12 @@ func NewDecoder(enterprise uint32) *Decoder {
 	return &Decoder{enterprise: enterprise, domains: map[uint32]*domain{}, learned: map[elementKey]*Element{}}
 }
 
-// Counts returns the counts so far.
+// Counts returns the counters.
 func (d *Decoder) Counts() Counts { return d.counts }
 
-// Message reads a message and gives its records to each. An error is an [*Error] and describes the first fault. A fault
-// costs at most the rest of its set, because the lengths of the sets lead past it. A message that is cut is read up to
-// there. A set without a template is not an error, and neither is a value that its element cannot have: both are
-// counted.
+// Message decodes a message and calls each for every record. It returns an [*Error] that describes the first fault. A
+// fault invalidates at most the rest of its set, because the lengths of the sets lead past it. A truncated message is
+// read up to its end. Sets without a template and values that their element cannot have are counted, not errors.
 func (d *Decoder) Message(b []byte, each func(*DataRecord)) error {
 	d.counts.Messages++
 	d.fault, d.faults = nil, 0
@@ -151,14 +153,14 @@ func (d *Decoder) Message(b []byte, each func(*DataRecord)) error {
 	return d.fault
 }
 
-// fail notes a fault of the message.
+// fail records a fault of the current message.
 func (d *Decoder) fail(offset int, field, format string, args ...any) {
 	if d.faults++; d.faults == 1 {
 		d.fault = wrong(offset, field, format, args...)
 	}
 }
 
-// header reads a message's header, and what its sequence number says.
+// header decodes a message's header and evaluates its sequence number.
 func (d *Decoder) header(b []byte) (*domain, error) {
 	if len(b) < headerLen {
 		return nil, wrong(0, "message", "%d bytes, want the %d of its header and more", len(b), headerLen)
@@ -186,8 +188,8 @@ func (d *Decoder) header(b []byte) (*domain, error) {
 	return dom, nil
 }
 
-// Domain returns what the header of a message says of its observation domain, and of when it was exported, in whole
-// seconds; false: it has no header of IPFIX.
+// Domain returns the observation domain and the export time, in whole seconds, from the header of a message. It returns
+// false if the message has no IPFIX header.
 func Domain(message []byte) (domain uint32, exported time.Time, ok bool) {
 	if len(message) < headerLen || binary.BigEndian.Uint16(message) != version ||
 		binary.BigEndian.Uint16(message[2:]) < headerLen {
@@ -196,7 +198,7 @@ func Domain(message []byte) (domain uint32, exported time.Time, ok bool) {
 	return binary.BigEndian.Uint32(message[12:]), time.Unix(int64(binary.BigEndian.Uint32(message[4:])), 0).UTC(), true
 }
 
-// sequence counts what is missing in front of a message.
+// sequence compares the sequence number with the expected one and counts missing records.
 func (d *Decoder) sequence(dom *domain, number uint32) {
 	gap := int32(number - dom.next)
 	if dom.begun && gap < 0 && gap >= -lateRecords && dom.late < lateMessages {
@@ -205,7 +207,7 @@ func (d *Decoder) sequence(dom *domain, number uint32) {
 		return
 	}
 	switch {
-	case !dom.begun, gap < 0: // it began anew
+	case !dom.begun, gap < 0: // the exporter restarted
 	case dom.sound:
 		d.counts.Lost += uint64(gap)
 	default:
@@ -216,7 +218,7 @@ func (d *Decoder) sequence(dom *domain, number uint32) {
 
 func (d *Decoder) sets(b []byte, dom *domain, each func(*DataRecord)) {
 	d.record.Sequence = binary.BigEndian.Uint32(b[8:])
-	b = b[:min(len(b), int(binary.BigEndian.Uint16(b[2:])))] // behind its end stands no set
+	b = b[:min(len(b), int(binary.BigEndian.Uint16(b[2:])))] // ignores bytes beyond the message's length
 	for at := headerLen; at < len(b); {
 		if len(b)-at < setHeaderLen {
 			d.fail(at, "set", "%d bytes, want the %d of its header and more", len(b)-at, setHeaderLen)
@@ -228,7 +230,7 @@ func (d *Decoder) sets(b []byte, dom *domain, each func(*DataRecord)) {
 			if n < setHeaderLen || len(b) == int(binary.BigEndian.Uint16(b[2:])) {
 				return
 			}
-			n = len(b) - at // the message is cut: what stands before the end is whole
+			n = len(b) - at // the message is truncated: decode the complete part
 		}
 		body := reader{b: b[:at+n], at: at + setHeaderLen}
 		switch {
@@ -259,7 +261,7 @@ func (r *reader) u16() uint16 {
 	return binary.BigEndian.Uint16(r.b[r.at-2:])
 }
 
-// padding checks that what is left is padding.
+// padding checks that the remaining bytes are zero.
 func (d *Decoder) padding(r *reader) {
 	for i, c := range r.b[r.at:] {
 		if c != 0 {
@@ -286,7 +288,7 @@ func (d *Decoder) readTemplates(r *reader, dom *domain, id uint32, options bool)
 		if d.faults == before {
 			d.keep(dom, t, start)
 		} else {
-			d.forget(dom, t.ID) // records that follow are not of the template that had this id before
+			d.forget(dom, t.ID) // otherwise the previous template of this id would decode the records that follow
 		}
 		if !whole {
 			return
@@ -295,7 +297,7 @@ func (d *Decoder) readTemplates(r *reader, dom *domain, id uint32, options bool)
 	d.padding(r)
 }
 
-// readTemplate reads a template of n fields behind its header; false: the set ends in it.
+// readTemplate reads the n fields of a template, after its header. It returns false if the set ends too early.
 func (d *Decoder) readTemplate(r *reader, t *Template, n int, options bool) (whole bool) {
 	start := r.at - 4
 	switch {
@@ -330,7 +332,7 @@ func (d *Decoder) readTemplate(r *reader, t *Template, n int, options bool) (who
 	return true
 }
 
-// readSpec reads a field of a template; false: the set ends in it.
+// readSpec reads a field of a template. It returns false if the set ends too early.
 func (d *Decoder) readSpec(r *reader, t *Template, i int) bool {
 	if r.left() < 4 {
 		d.fail(r.at, "template", "%d ends at field %d of %d", t.ID, i+1, len(t.Fields))
@@ -365,7 +367,7 @@ func (d *Decoder) readSpec(r *reader, t *Template, i int) bool {
 	return true
 }
 
-// keep remembers a template, in the place of one with its id. at is where it begins.
+// keep stores a template and replaces one with the same id. at is its offset in the message.
 func (d *Decoder) keep(dom *domain, t *Template, at int) {
 	if old := dom.templates[t.ID]; old != nil && old.Scope == t.Scope && slices.Equal(old.Fields, t.Fields) {
 		return
@@ -380,7 +382,7 @@ func (d *Decoder) keep(dom *domain, t *Template, at int) {
 	dom.templates[t.ID] = t
 }
 
-// forget removes the template with an id, if there is one.
+// forget removes the template with this id, if there is one.
 func (d *Decoder) forget(dom *domain, id uint16) {
 	if old := dom.templates[id]; old != nil {
 		d.templates--
@@ -420,7 +422,7 @@ func (d *Decoder) readData(r *reader, t *Template, each func(*DataRecord)) {
 	d.padding(r)
 }
 
-// value reads the bytes of a field; false: the set ends in it.
+// value returns the bytes of a field's value. It returns false if the set ends too early.
 func (d *Decoder) value(r *reader, f *FieldSpec) ([]byte, bool) {
 	start, n := r.at, int(f.Length)
 	if f.Length == Variable {

@@ -1,13 +1,13 @@
-// Package ipfix is the IP Flow Information Export protocol of RFC 7011, as records go over UDP: messages are made of
-// records, and read back.
+// Package ipfix implements the IP Flow Information Export protocol of RFC 7011 over UDP. It encodes records into
+// messages and decodes messages into records.
 //
-// An [Encoder] is given records of a few kinds, and gives messages that fit a bound, with templates in front of what
-// they describe and again by time and count, and with the sequence number that tells a collector what it has not got.
-// Both are stepped: the time is an argument. A field of a record that is not known is not on the wire: the template
-// is one without it. So nothing unknown is read as zero.
+// An [Encoder] packs records of a small set of kinds into messages of a bounded size. It sends each template before the
+// records that need it, and repeats templates by time and by message count. Sequence numbers let a collector detect
+// lost records. The encoder has no clock: the time is an argument. An unknown field is not sent: the record uses a
+// template without it. So nothing unknown is read as zero.
 //
-// A [Decoder] trusts nothing: what is not as RFC 7011 has it is an error that names the byte and the field.
+// A [Decoder] does not trust its input: a violation of RFC 7011 is an error that names the byte and the field.
 //
-// What belongs here: the protocol, the standard elements that tamtam has a use for, and tamtam's own. What does not:
-// sockets, and what a record says of a measurement.
+// What belongs here: the protocol, the standard elements that tamtam uses, and tamtam's own. What does not: sockets,
+// and the meaning of a record for a measurement.
 package ipfix

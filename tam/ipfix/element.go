@@ -8,7 +8,7 @@ import (
 // A Type is an abstract data type of RFC 7012, by its number in RFC 5610.
 type Type uint8
 
-// The types.
+// The data types of RFC 7012.
 const (
 	OctetArray Type = iota
 	Unsigned8
@@ -33,13 +33,13 @@ const (
 	numTypes
 )
 
-// names are those of RFC 7012.
+// names holds the type names of RFC 7012.
 var names = [numTypes]string{"octetArray", "unsigned8", "unsigned16", "unsigned32", "unsigned64", "signed8", "signed16",
 	"signed32", "signed64", "float32", "float64", "boolean", "macAddress", "string",
 	"dateTimeSeconds", "dateTimeMilliseconds",
 	"dateTimeMicroseconds", "dateTimeNanoseconds", "ipv4Address", "ipv6Address"}
 
-// String is the name of the type, or its number if it is none of these.
+// String returns the name of the type, or its number if it is unknown.
 func (t Type) String() string {
 	if t < numTypes {
 		return names[t]
@@ -47,11 +47,11 @@ func (t Type) String() string {
 	return fmt.Sprint(uint8(t))
 }
 
-// sizes are the lengths of the types in bytes; 0: any.
+// sizes holds the length of each type in bytes. Zero means any length.
 var sizes = [numTypes]uint16{0, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 1, 6, 0, 4, 8, 8, 8, 4, 16}
 
-// fits reports whether a field of this type may have so many bytes: integers and float64 may be shorter than their
-// type (RFC 7011, section 6.2).
+// fits reports whether a field of this type may have this length. Integers and float64 may be shorter than their type
+// (RFC 7011, section 6.2).
 func (t Type) fits(length uint16) bool {
 	switch {
 	case t >= numTypes || sizes[t] == 0 || length == sizes[t]:
@@ -64,10 +64,10 @@ func (t Type) fits(length uint16) bool {
 	return false
 }
 
-// Semantics are those of RFC 5610.
+// Semantics are the data type semantics of RFC 5610.
 type Semantics uint8
 
-// The semantics that are in use here.
+// The semantics that tamtam uses.
 const (
 	Default      Semantics = 0
 	Quantity     Semantics = 1
@@ -77,10 +77,10 @@ const (
 	Flags        Semantics = 5
 )
 
-// Units of RFC 5610 that are in use here.
+// Units are the units of RFC 5610.
 type Units uint16
 
-// The units.
+// The units that tamtam uses.
 const (
 	None         Units = 0
 	Octets       Units = 2
@@ -95,18 +95,18 @@ const (
 // An Element is an information element.
 type Element struct {
 	ID        uint16 // without the enterprise bit
-	Own       bool   // one of tamtam's, whose enterprise number the encoder and decoder are told
+	Own       bool   // one of tamtam's elements, in the enterprise number that encoder and decoder are given
 	Name      string
 	Type      Type
 	Semantics Semantics
 	Units     Units
-	Text      string // of an own one: what it says
+	Text      string // description, for tamtam's own elements only
 }
 
-// Variable is the length of a field whose values say it themselves.
+// Variable is the length of a field whose values carry their own length.
 const Variable = 0xffff
 
-// Size is that of a field of e, in bytes; [Variable]: its values say it.
+// Size returns the length of a field of e in bytes, or [Variable] if its values carry their own length.
 func (e *Element) Size() uint16 {
 	if n := sizes[e.Type]; n > 0 {
 		return n
@@ -114,7 +114,7 @@ func (e *Element) Size() uint16 {
 	return Variable
 }
 
-// standard are the elements of IANA that are written, or likely to be met beside them, by number.
+// standard holds the IANA elements that tamtam writes, or that often occur beside them, by number.
 var standard = []Element{
 	{ID: 1, Name: "octetDeltaCount", Type: Unsigned64, Semantics: DeltaCounter, Units: Octets},
 	{ID: 2, Name: "packetDeltaCount", Type: Unsigned64, Semantics: DeltaCounter, Units: Packets},
@@ -140,7 +140,7 @@ var standard = []Element{
 	{ID: 60, Name: "ipVersion", Type: Unsigned8, Semantics: Identifier},
 	{ID: 80, Name: "destinationMacAddress", Type: MACAddress, Semantics: Default},
 	{ID: 82, Name: "interfaceName", Type: String},
-	{ID: 89, Name: "forwardingStatus", Type: Unsigned32, Semantics: Identifier}, // RFC 7270; most write one byte
+	{ID: 89, Name: "forwardingStatus", Type: Unsigned32, Semantics: Identifier}, // RFC 7270; mostly one byte
 	{ID: 130, Name: "exporterIPv4Address", Type: IPv4Address, Semantics: Default},
 	{ID: 133, Name: "droppedPacketDeltaCount", Type: Unsigned64, Semantics: DeltaCounter, Units: Packets},
 	{ID: 135, Name: "droppedPacketTotalCount", Type: Unsigned64, Semantics: TotalCounter, Units: Packets},
@@ -187,7 +187,7 @@ var standard = []Element{
 	{ID: 410, Name: "sectionExportedOctets", Type: Unsigned16, Semantics: Quantity, Units: Octets},
 }
 
-// own are tamtam's elements, by number. A number that was given once keeps its meaning.
+// own holds tamtam's elements, by number. A number never changes its meaning.
 var own = []Element{
 	{Own: true, ID: 1, Name: "tamtamSwitchId", Type: Unsigned32, Semantics: Identifier, Text: "switch of a hop"},
 	{Own: true, ID: 2, Name: "tamtamHopIndex", Type: Unsigned16, Semantics: Identifier,
@@ -262,18 +262,18 @@ var own = []Element{
 		Text: "queue that it asked for room, or 0"},
 }
 
-// DefaultEnterprise is the private enterprise number of own elements unless another is set: that of examples (RFC
-// 5612).
+// DefaultEnterprise is the private enterprise number of tamtam's elements unless another is configured. It is the
+// number for examples (RFC 5612).
 const DefaultEnterprise = 32473
 
 // Own returns tamtam's elements, by number.
 func Own() []Element { return slices.Clone(own) }
 
-// Standard returns the standard element of this name. It panics for a name that is not in the table: names are part
-// of the program.
+// Standard returns the standard element of this name. It panics for an unknown name, because names are constants of the
+// program.
 func Standard(name string) *Element { return named(standard, name) }
 
-// OwnElement returns tamtam's element of this name, and panics as [Standard] does.
+// OwnElement returns tamtam's element of this name. It panics as [Standard] does.
 func OwnElement(name string) *Element { return named(own, name) }
 
 func named(table []Element, name string) *Element {
@@ -285,7 +285,7 @@ func named(table []Element, name string) *Element {
 	panic(fmt.Sprintf("ipfix: no element %q", name))
 }
 
-// lookup returns the element with a number, nil: not known.
+// lookup returns the element with this number, or nil if it is unknown.
 func lookup(table []Element, id uint16) *Element {
 	i, ok := slices.BinarySearchFunc(table, id, func(e Element, id uint16) int { return int(e.ID) - int(id) })
 	if !ok {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Sizes of the protocol, in bytes.
+// Constants of the protocol. Lengths are in bytes.
 const (
 	headerLen    = 16
 	setHeaderLen = 4
@@ -16,64 +16,64 @@ const (
 	setOptions   = 3
 	firstID      = 256
 
-	// MinSize is the least bound of a message: what RFC 7011 wants where a path's MTU is not known.
+	// MinSize is the lowest size limit of messages: the one of RFC 7011 for paths of unknown MTU.
 	MinSize = 512
-	// MaxSize is the greatest, which a message's length can say.
+	// MaxSize is the highest one: the length field of a message has no greater value.
 	MaxSize = 65535
 )
 
-// Config says how an [Encoder] encodes.
+// Config is the configuration of an [Encoder].
 type Config struct {
 	Domain     uint32 // observation domain
-	Enterprise uint32 // number of own elements; 0: [DefaultEnterprise]
-	Size       int    // of a message at most, MinSize to MaxSize
-	// Refresh and RefreshMessages say when templates are sent again: after so long, and after so many messages.
+	Enterprise uint32 // enterprise number of tamtam's elements; zero means [DefaultEnterprise]
+	Size       int    // maximum size of a message in bytes, from MinSize to MaxSize
+	// Refresh and RefreshMessages are the time and the number of messages after which templates are sent again.
 	Refresh         time.Duration
 	RefreshMessages int
 	Kinds           []*Kind
-	// Describe are kinds whose own elements are described (RFC 5610) whenever templates are sent again. They may be
-	// those of another domain.
+	// Describe lists kinds whose own elements are described (RFC 5610) whenever templates are sent again. They may
+	// belong to another domain.
 	Describe []*Kind
 }
 
-// A Message is what an [Encoder] gives. Its bytes are good until the call that was given it returns.
+// A Message is an encoded message. Its bytes are valid only until the send callback returns.
 type Message struct {
 	Bytes   []byte
-	Records int // of data, those of options too
+	Records int // number of data records, including options records
 }
 
-// An Encoder makes messages of records. It is for one goroutine.
+// An Encoder encodes records into messages. It must be used by one goroutine only.
 type Encoder struct {
 	config Config
 	send   func(Message)
-	kinds  []encodedKind // the first are the type information
+	kinds  []encodedKind // the first one is type information
 
-	message  []byte // that is being filled
+	message  []byte // the message that is being filled
 	began    time.Time
 	records  int
-	set      uint16 // of it that is open, 0: none
-	setAt    int    // where that begins
-	sequence uint32 // of the first record of the message
+	set      uint16 // id of the open set in it, or zero if no set is open
+	setAt    int    // offset of the open set
+	sequence uint32 // sequence number of the first record of the message
 
-	refreshed time.Time // when templates were last sent again
-	messages  int       // since then
-	stale     bool      // they are to be sent again whatever the time
+	refreshed time.Time // time of the last refresh of templates
+	messages  int       // number of messages since the last refresh
+	stale     bool      // the next step refreshes templates, whatever the time
 
 	types []Record // type information of own elements (RFC 5610)
 	err   error
 }
 
-// encodedKind is a kind, with a template for each set of groups.
+// encodedKind is a kind with a template for each set of groups.
 type encodedKind struct {
 	*Kind
-	base  uint16 // id of the template without groups; a template's id is that plus its groups
+	base  uint16 // id of the template without groups; a template's id is this plus the bits of its groups
 	state []templateState
-	used  []uint16 // groups of the templates that were used, in the order of their first use
+	used  []uint16 // sets of groups whose templates were used, in the order of their first use
 }
 
 type templateState struct{ used, sent bool }
 
-// NewEncoder returns an encoder that gives its messages to send. An error says which part of c cannot be.
+// NewEncoder returns an encoder that passes its messages to send. An error names the invalid part of c.
 func NewEncoder(c Config, send func(Message)) (*Encoder, error) {
 	if c.Size < MinSize || c.Size > MaxSize {
 		return nil, fmt.Errorf("ipfix: messages of at most %d bytes, want %d to %d", c.Size, MinSize, MaxSize)
@@ -106,14 +106,14 @@ func NewEncoder(c Config, send func(Message)) (*Encoder, error) {
 	return e, nil
 }
 
-// Add adds a record of a kind, by its place in the Config, and sends the message that it has no room in. An error
-// says why the record cannot be on the wire; nothing of it is then.
+// Add adds a record of a kind, given by its index in the Config. If the record does not fit in the current message,
+// that message is sent first. On an error, which explains why the record cannot be encoded, nothing of it is sent.
 func (e *Encoder) Add(now time.Time, kind int, r *Record) error {
 	e.Step(now)
 	return e.add(now, &e.kinds[kind+1], r)
 }
 
-// Step sends templates again if that is due, though there may be no record to go with them.
+// Step refreshes the templates if that is due, even without a record that needs them.
 func (e *Encoder) Step(now time.Time) {
 	age := now.Sub(e.refreshed)
 	if !e.stale && e.messages < e.config.RefreshMessages && age >= 0 && age < e.config.Refresh {
@@ -139,17 +139,17 @@ func (e *Encoder) Step(now time.Time) {
 	}
 }
 
-// must is for what NewEncoder has seen to.
+// must panics on an error that NewEncoder has ruled out.
 func (e *Encoder) must(err error) {
 	if err != nil {
 		panic(err)
 	}
 }
 
-// Refresh sends all templates again with the next record, as to a collector that may be another one.
+// Refresh makes the next record refresh all templates, for a collector that may be a new one.
 func (e *Encoder) Refresh() { e.stale = true }
 
-// Flush sends what there is.
+// Flush sends the current message, if it is not empty.
 func (e *Encoder) Flush() {
 	if len(e.message) == 0 {
 		return
@@ -161,22 +161,6 @@ func (e *Encoder) Flush() {
 	e.messages++
 	e.send(m)
 	e.message, e.records = e.message[:0], 0
-}
-
-// Began is when the first record of the message that is being filled was added; zero: there is none.
-func (e *Encoder) Began() time.Time {
-	if len(e.message) == 0 {
-		return time.Time{}
-	}
-	return e.began
-}
-
-// Templates are how many templates were used.
-func (e *Encoder) Templates() (n int) {
-	for i := range e.kinds {
-		n += len(e.kinds[i].used)
-	}
-	return n
 }
 
 func (e *Encoder) add(now time.Time, k *encodedKind, r *Record) error {
@@ -216,7 +200,7 @@ func (e *Encoder) add(now time.Time, k *encodedKind, r *Record) error {
 	return nil
 }
 
-// room opens a set in the message, unless it is open, that has room for so many bytes more.
+// room makes sure that the current message has an open set of this id, with space for size more bytes.
 func (e *Encoder) room(now time.Time, set uint16, size int) {
 	need := size
 	if set != e.set {
@@ -241,7 +225,6 @@ func (e *Encoder) room(now time.Time, set uint16, size int) {
 	}
 }
 
-// close closes the open set.
 func (e *Encoder) close() {
 	if e.set != 0 {
 		binary.BigEndian.PutUint16(e.message[e.setAt+2:], uint16(len(e.message)-e.setAt))
@@ -249,7 +232,7 @@ func (e *Encoder) close() {
 	e.set = 0
 }
 
-// template writes the template of a kind for records with these groups.
+// template appends the template of a kind for records with these groups.
 func (e *Encoder) template(now time.Time, k *encodedKind, known uint16) {
 	set := uint16(setTemplates)
 	if k.Scope > 0 {
@@ -260,7 +243,7 @@ func (e *Encoder) template(now time.Time, k *encodedKind, known uint16) {
 	k.state[known].sent = true
 }
 
-// templateLen is the length of the template, without its set's header.
+// templateLen returns the length of the template in bytes, without the header of its set.
 func templateLen(k *Kind, known uint16) int {
 	n := 4
 	if k.Scope > 0 {
@@ -308,7 +291,7 @@ func appendTemplate(b []byte, k *Kind, id, known uint16, enterprise uint32) []by
 
 const enterpriseBit = 0x8000
 
-// typeInformation is what RFC 5610 has of an element that a collector may not know.
+// typeInformation is the RFC 5610 description of an element, for collectors that do not know it.
 var typeInformation = &Kind{Name: "type information", Scope: 2, Fields: []Field{
 	{Element: Standard("privateEnterpriseNumber")}, {Element: Standard("informationElementId")},
 	{Element: Standard("informationElementDataType")}, {Element: Standard("informationElementSemantics")},
@@ -316,7 +299,7 @@ var typeInformation = &Kind{Name: "type information", Scope: 2, Fields: []Field{
 	{Element: Standard("informationElementDescription")},
 }}
 
-// typeRecords are the records of the own elements that kinds have, each once.
+// typeRecords returns the type information of the own elements of the kinds, without duplicates.
 func typeRecords(kinds []*Kind, enterprise uint32) (all []Record) {
 	seen := map[uint16]bool{}
 	for _, k := range kinds {

@@ -7,13 +7,13 @@ import (
 	"tamtam/tam/ipfix"
 )
 
-// The own elements, as docs/reference/ipfix.md has them.
+// ExampleOwn prints tamtam's elements as the table in docs/reference/ipfix.md.
 func ExampleOwn() {
 	fmt.Println("| id | element | type | |")
 	fmt.Println("| --- | --- | --- | --- |")
 	for _, e := range ipfix.Own() {
 		row, text := fmt.Sprintf("| %d | `%s` | %s", e.ID, e.Name, e.Type), e.Text
-		for len(text) > 80 { // a line more, with empty cells in front
+		for len(text) > 80 { // continue on a further line with empty cells in front
 			end := strings.LastIndex(text[:80], ", ") + 1
 			fmt.Printf("%s | %s |\n", row, text[:end])
 			row, text = "| | |", text[end+1:]

@@ -17,7 +17,7 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// flow is a kind as one of those that tamtam sends, with a field of each length.
+// flow is a kind like those that tamtam sends, with fields of every length.
 var flow = &Kind{Name: "flow", Fields: []Field{
 	{Element: Standard("packetDeltaCount")},
 	{Element: Standard("sourceIPv4Address"), Group: 1},
@@ -32,7 +32,7 @@ var flow = &Kind{Name: "flow", Fields: []Field{
 	{Element: OwnElement("tamtamRevised")},
 }}
 
-// about is a kind of options.
+// about is a kind of options records.
 var about = &Kind{Name: "about", Scope: 1, Fields: []Field{
 	{Element: Standard("exportingProcessId")}, {Element: Standard("notSentFlowTotalCount")},
 }}
@@ -59,7 +59,7 @@ func add(t testing.TB, e *Encoder, now time.Time, kind int, r *Record) {
 	}
 }
 
-// simple is a record of flow.
+// simple returns a record of flow.
 func simple(n uint64) *Record {
 	r := flow.NewRecord()
 	r.Set(0, Uint(n))
@@ -67,7 +67,7 @@ func simple(n uint64) *Record {
 	return r
 }
 
-// The bytes of a message, as RFC 7011 has them.
+// The bytes of a message are those of RFC 7011.
 func TestMessage(t *testing.T) {
 	var got []byte
 	e := newEncoder(t, config(about), func(m Message) { got = append(got, m.Bytes...) })
@@ -88,7 +88,7 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// A time has the nanoseconds that it was made of, whether they are rounded or cut; what NTP's era does not have is
+// A decoded time has the encoded nanoseconds, whether a reader rounds or truncates. Times outside NTP's era are
 // refused.
 func TestNTP(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 20}, func(t *testing.T, seed uint64) {
@@ -116,7 +116,7 @@ func TestNTP(t *testing.T) {
 	}
 }
 
-// randomRecord fills a record of flow, and returns what a reader is to find, by name.
+// randomRecord returns a record of flow, and the values that a reader must find, by name.
 func randomRecord(r *rand.Rand) (*Record, map[string]any) {
 	rec, want := flow.NewRecord(), map[string]any{}
 	set := func(i int, v Value, sees any) {
@@ -151,7 +151,11 @@ func randomRecord(r *rand.Rand) (*Record, map[string]any) {
 	if r.IntN(2) == 0 {
 		rec.Know(4)
 		mac := [6]byte{1, 2, 3, byte(r.Uint32()), 5, byte(r.Uint32())}
-		set(5, MAC(mac), fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]))
+		n := uint64(0)
+		for _, b := range mac {
+			n = n<<8 | uint64(b)
+		}
+		set(5, Uint(n), fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]))
 		ns := r.Uint32N(1e9)
 		v, _ := NTP(1700000000, ns)
 		set(6, Uint(v), time.Unix(1700000000, int64(ns)).UTC().Format(time.RFC3339Nano))
@@ -169,8 +173,8 @@ func randomRecord(r *rand.Rand) (*Record, map[string]any) {
 	return rec, want
 }
 
-// What is read is what was written, whatever is known of the records, however they fall into messages, and through
-// templates that are sent again; no message is longer than it may be, and no sequence number is missing.
+// The decoder returns what was encoded, whichever groups are known and however records are split into messages, also
+// when templates are repeated. No message exceeds its size, and no sequence number is missing.
 func TestRoundTrip(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 20}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -224,7 +228,7 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// exchange gives messages of one record each to a decoder, without those that lost names.
+// exchange passes n messages of one record each to a decoder, except those that lost names.
 func exchange(t *testing.T, c Config, n int, every time.Duration, lost ...int) (*Decoder, []int) {
 	d, number := NewDecoder(0), 0
 	var got []int
@@ -247,8 +251,7 @@ func exchange(t *testing.T, c Config, n int, every time.Duration, lost ...int) (
 	return d, got
 }
 
-// A template that was lost comes again by time, and by count; until then records are not read, and it is known how
-// many.
+// A lost template is repeated by time and by count. Until then its records are counted as undecoded.
 func TestTemplateLost(t *testing.T) {
 	byTime, byCount := config(flow), config(flow)
 	byTime.Refresh = 5 * time.Second
@@ -263,8 +266,7 @@ func TestTemplateLost(t *testing.T) {
 	}
 }
 
-// A message that is lost is seen in the sequence numbers; one that was late is not lost twice; an exporter that begins
-// anew has lost nothing.
+// Sequence numbers reveal a lost message. A late message is not lost twice. An exporter that restarts has lost nothing.
 func TestSequence(t *testing.T) {
 	c := config(flow)
 	c.Size = 1400
@@ -290,7 +292,7 @@ func TestSequence(t *testing.T) {
 	if n := d.Counts(); n.Late != 1 || n.Lost != 1 {
 		t.Errorf("%+v, want one late, that is among the lost", n)
 	}
-	for i := range all { // the same again, from its beginning
+	for i := range all { // the same messages again, from the first
 		read(i)
 	}
 	if n := d.Counts(); n.Lost != 1 || n.Undecoded != 0 {
@@ -298,7 +300,7 @@ func TestSequence(t *testing.T) {
 	}
 }
 
-// What cannot be on the wire is refused by name, and nothing of it is sent.
+// The encoder refuses a record that it cannot encode, names the field, and sends nothing of the record.
 func TestEncoderRefuses(t *testing.T) {
 	sent := 0
 	e := newEncoder(t, config(flow), func(m Message) { sent += m.Records })
@@ -343,7 +345,7 @@ func TestEncoderRefuses(t *testing.T) {
 	}
 }
 
-// A record costs no memory once its template is out.
+// A record needs no allocation once its template was sent.
 func TestAddAllocatesNothing(t *testing.T) {
 	e := newEncoder(t, config(flow), func(Message) {})
 	r := simple(1)
@@ -360,7 +362,7 @@ func TestAddAllocatesNothing(t *testing.T) {
 	}
 }
 
-// message is a message of these sets, in hexadecimal.
+// message returns a message of these sets, given in hexadecimal.
 func message(sets string) []byte {
 	b, err := hex.DecodeString(strings.ReplaceAll(sets, " ", ""))
 	if err != nil {
@@ -372,7 +374,7 @@ func message(sets string) []byte {
 	return append(m, b...)
 }
 
-// What is not as RFC 7011 has it is named, with its byte.
+// Each violation of RFC 7011 is reported with its byte.
 func TestDecoderRefuses(t *testing.T) {
 	const ports = "0002 000c 0100 0001 0007 0002" // template 256: sourceTransportPort
 	for _, tt := range []struct {
@@ -410,7 +412,7 @@ func TestDecoderRefuses(t *testing.T) {
 	}
 }
 
-// What an exporter can make a decoder keep has bounds.
+// The state that an exporter can make a decoder keep is limited.
 func TestDecoderBounds(t *testing.T) {
 	d := NewDecoder(0)
 	var err error
@@ -446,7 +448,7 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// The tables are in order, which lookup needs, and no name is twice.
+// The tables are in order, which lookup requires, and names are unique.
 func TestElements(t *testing.T) {
 	names := map[string]bool{}
 	for _, table := range [][]Element{standard, own} {

@@ -1,6 +1,6 @@
 package ipfix
 
-// Bounds of what is learned of elements.
+// Limits of what is learned about elements: their number, and the bytes of a name.
 const (
 	maxLearned = 1024
 	maxLabel   = 64
@@ -11,10 +11,10 @@ type elementKey struct {
 	id         uint16
 }
 
-// A typeSpec says which fields of a template describe elements: their places.
+// A typeSpec holds the indexes of the fields of a template that describe elements.
 type typeSpec struct{ enterprise, id, kind, name int }
 
-// typesOf is nil for a template whose records do not describe elements as RFC 5610 has it.
+// typesOf returns nil if the template's records do not describe elements (RFC 5610).
 func typesOf(t *Template) *typeSpec {
 	s := typeSpec{-1, -1, -1, -1}
 	for i := range t.Fields {
@@ -39,8 +39,8 @@ func typesOf(t *Template) *typeSpec {
 	return &s
 }
 
-// learn notes the element of an enterprise that the record at hand describes, for templates that come later. The first
-// description counts, and only one with a type of RFC 7011 and a name of letters, digits and the like.
+// learn stores the enterprise element that the current record describes, for templates that follow. Only the first
+// description counts. It needs a type of RFC 7011 and a name of letters, digits, "_" and "-".
 func (d *Decoder) learn(s *typeSpec) {
 	for _, place := range []int{s.enterprise, s.id, s.kind, s.name} {
 		if d.record.Fields[place].Raw(d.record.Values[place]) {
@@ -51,7 +51,7 @@ func (d *Decoder) learn(s *typeSpec) {
 		v, _ := Unsigned(d.record.Values[place])
 		return v
 	}
-	key := elementKey{uint32(value(s.enterprise)), uint16(value(s.id)) &^ enterpriseBit} // the bit says nothing here
+	key := elementKey{uint32(value(s.enterprise)), uint16(value(s.id)) &^ enterpriseBit} // the bit means nothing here
 	name, kind := d.record.Values[s.name], value(s.kind)
 	if key.enterprise == 0 || key.enterprise == d.enterprise || kind >= uint64(numTypes) || !label(name) ||
 		d.learned[key] != nil || len(d.learned) == maxLearned {
@@ -60,7 +60,7 @@ func (d *Decoder) learn(s *typeSpec) {
 	d.learned[key] = &Element{ID: key.id, Name: string(name), Type: Type(kind)}
 }
 
-// label reports whether b can be the name of an element.
+// label reports whether b is a valid element name.
 func label(b []byte) bool {
 	for _, c := range b {
 		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Elements of an enterprise that are not known here are read as the exporter describes them, under its number.
+// Unknown elements of an enterprise are decoded as the exporter describes them, and named with its number.
 func TestLearned(t *testing.T) {
 	d := NewDecoder(0)
 	got := ""
@@ -32,13 +32,13 @@ func TestLearned(t *testing.T) {
 	}
 }
 
-// description is a message that describes element 5 of enterprise 77, with this type and name.
+// description returns a message that describes element 5 of enterprise 77 with this type and name.
 func description(kind byte, name string) []byte {
 	const template = "0003 001a 0100 0004 0002 015a 0004 012f 0002 0153 0001 0155 ffff"
 	return message(fmt.Sprintf(template+"0100 %04x 0000004d 0005 %02x %02x %x", 12+len(name), kind, len(name), name))
 }
 
-// shown is how element 5 of enterprise 77, with the octets ff 41, is shown behind these messages.
+// shown returns the text of element 5 of enterprise 77, with the octets ff 41, after these messages.
 func shown(t *testing.T, before ...[]byte) (text string) {
 	t.Helper()
 	d := NewDecoder(0)
@@ -52,12 +52,12 @@ func shown(t *testing.T, before ...[]byte) (text string) {
 	return text
 }
 
-// What is no description, or contradicts an earlier one, is not believed; a value that is none of its type is raw.
+// Invalid descriptions and those that contradict an earlier one are ignored. A value that does not fit its type is raw.
 func TestNotLearned(t *testing.T) {
 	for _, b := range [][]byte{
 		message(""), description(200, "theirs"), description(byte(String), "a b"), description(byte(String), ""),
 		description(byte(String), strings.Repeat("x", 65)),
-		description(byte(Unsigned32), "theirs"), // which is never of variable length
+		description(byte(Unsigned32), "theirs"), // a type that never has a variable length
 	} {
 		if got, want := shown(t, b), "e77id5=ff41"; got != want {
 			t.Errorf("%x: %q, want %q", b, got, want)

@@ -9,27 +9,28 @@ import (
 	"time"
 )
 
-// A Kind is a kind of record: its fields in the order of the wire.
+// A Kind is a record type: its fields in wire order.
 type Kind struct {
 	Name   string
-	Scope  int // how many of the first fields are scope: not 0 for records of options
+	Scope  int // the number of leading scope fields; positive for options records
 	Fields []Field
 }
 
-// maxGroups bounds the groups of a kind, which has a template for each set of groups that comes.
+// maxGroups is the maximum number of groups of a kind, which needs a template for each set of groups that occurs.
 const maxGroups = 10
 
-// A Field is one of a kind.
+// A Field is a field of a kind.
 type Field struct {
 	*Element
-	// Group is 0 for what every record has. Fields with the same other number, up to maxGroups, are known together
-	// or not.
+	// Group is zero for fields that every record has. Fields with the same other number, up to maxGroups, are either
+	// all known or all unknown.
 	Group uint8
-	// Length is that on the wire, in bytes, where it is less than the type's (RFC 7011, section 6.2); 0: the type's.
+	// Length is the encoded length in bytes if it is less than the type's (RFC 7011, section 6.2). Zero means the
+	// type's length.
 	Length uint16
 }
 
-// width is the length of the field in its template.
+// width returns the length of the field in its template.
 func (f *Field) width() uint16 {
 	if f.Length > 0 {
 		return f.Length
@@ -37,7 +38,7 @@ func (f *Field) width() uint16 {
 	return f.Size()
 }
 
-// groups is the greatest group of the kind.
+// groups returns the greatest group number of the kind.
 func (k *Kind) groups() int {
 	most := 0
 	for _, f := range k.Fields {
@@ -70,20 +71,20 @@ func (k *Kind) check() error {
 	return nil
 }
 
-// A Value is that of a field. The zero one is zero, or empty.
+// A Value is the value of a field. The zero Value is zero, or empty.
 type Value struct {
-	n, m  uint64 // m: the second half of an IPv6 address
+	n, m  uint64 // m is the second half of an IPv6 address
 	text  string
 	bytes []byte
 }
 
-// Uint is an unsigned integer, or a time as 64 bits.
+// Uint returns the value of an unsigned integer, or of a time in 64 bits.
 func Uint(v uint64) Value { return Value{n: v} }
 
-// Int is a signed integer.
+// Int returns the value of a signed integer.
 func Int(v int64) Value { return Value{n: uint64(v)} }
 
-// Bool is a boolean.
+// Bool returns the value of a boolean.
 func Bool(v bool) Value {
 	if v {
 		return Value{n: 1}
@@ -91,13 +92,13 @@ func Bool(v bool) Value {
 	return Value{n: 2}
 }
 
-// Text is a string.
+// Text returns the value of a string.
 func Text(s string) Value { return Value{text: s} }
 
-// Bytes are octets; they are read when the record is added, and not kept.
+// Bytes returns the value of an octet array. The bytes are read when the record is added, and not retained.
 func Bytes(b []byte) Value { return Value{bytes: b} }
 
-// Addr is an address of IPv4, or of IPv6 without its zone.
+// Addr returns the value of an IPv4 address, or of an IPv6 address without its zone.
 func Addr(a netip.Addr) Value {
 	if a.Is4() {
 		b := a.As4()
@@ -107,36 +108,31 @@ func Addr(a netip.Addr) Value {
 	return Value{n: binary.BigEndian.Uint64(b[:8]), m: binary.BigEndian.Uint64(b[8:])}
 }
 
-// MAC is an address of Ethernet.
-func MAC(a [6]byte) Value {
-	return Value{n: uint64(binary.BigEndian.Uint16(a[:]))<<32 | uint64(binary.BigEndian.Uint32(a[2:]))}
-}
-
-// A Record is one of a kind. It can be filled again for the next.
+// A Record is a record of a kind. It can be reused.
 type Record struct {
-	known  uint16 // groups, bit 0 is group 1
+	known  uint16 // bit set of known groups; bit 0 is group 1
 	values []Value
 }
 
-// NewRecord returns a record of a kind, of which nothing is known.
+// NewRecord returns a record of the kind with no group known.
 func (k *Kind) NewRecord() *Record { return &Record{values: make([]Value, len(k.Fields))} }
 
-// Clear forgets everything.
+// Clear makes all groups unknown and all values zero.
 func (r *Record) Clear() {
 	r.known = 0
 	clear(r.values)
 }
 
-// Set sets field i.
+// Set sets the value of field i.
 func (r *Record) Set(i int, v Value) { r.values[i] = v }
 
-// Know says that the fields of a group are known.
+// Know marks the fields of a group as known.
 func (r *Record) Know(group uint8) { r.known |= 1 << (group - 1) }
 
-// has reports whether a record with these groups has the field.
+// has reports whether a record with these groups contains the field.
 func (f *Field) has(known uint16) bool { return f.Group == 0 || known>>(f.Group-1)&1 != 0 }
 
-// size is how many bytes a value of a field takes.
+// size returns the encoded size of a value of the field in bytes.
 func (f *Field) size(v *Value) int {
 	if n := f.width(); n != Variable {
 		return int(n)
@@ -148,7 +144,7 @@ func (f *Field) size(v *Value) int {
 	return 3 + n
 }
 
-// put appends a value, whose size is as the template says.
+// put appends a value in the size that the template declares.
 func (f *Field) put(b []byte, v *Value) []byte {
 	switch n := f.width(); n {
 	case Variable:
@@ -175,7 +171,7 @@ func putVariable(b []byte, v *Value) []byte {
 	return append(append(b, v.text...), v.bytes...)
 }
 
-// invalid says what is wrong with a value: it is cut by its field, or none of its type. "": nothing.
+// invalid returns why a value does not fit the field or its type, or "" if it is valid.
 func (f *Field) invalid(v *Value) string {
 	switch f.Type {
 	case Unsigned8, Unsigned16, Unsigned32, Unsigned64, DateTimeSeconds, IPv4Address, MACAddress:
@@ -198,7 +194,7 @@ func (f *Field) invalid(v *Value) string {
 	return ""
 }
 
-// Milli is a time in milliseconds since 1970, as dateTimeMilliseconds is on the wire; false for one before 1970.
+// Milli returns a time in milliseconds since 1970, as in dateTimeMilliseconds. It returns false for a time before 1970.
 func Milli(t time.Time) (Value, bool) {
 	ms := t.UnixMilli()
 	return Uint(uint64(ms)), ms >= 0

@@ -32,7 +32,7 @@ func read(t *testing.T, d *Decoder, messages ...[]byte) (records []string, errs 
 	return records, errs
 }
 
-// A fault costs what it makes unreadable and nothing else.
+// A fault affects only what it makes unreadable.
 func TestFaultsAreConfined(t *testing.T) {
 	const port = "0002 000c 0100 0001 0007 0002" // template 256: sourceTransportPort
 	const data = "0100 0006 0050"
@@ -98,16 +98,16 @@ func TestFaultsAreConfined(t *testing.T) {
 	}
 }
 
-// anyField is a field of any element, with a length that its type may have or not.
+// anyField is a field of any element, with a length that may or may not fit its type.
 type anyField struct {
-	spec   []byte // in the template
+	spec   []byte // its bytes in the template
 	length int
 	name   string
 	kind   Type
 	known  bool
 }
 
-// someField makes one.
+// someField returns a random field.
 func someField(r *rand.Rand) (f anyField) {
 	f.length = []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17, Variable}[r.IntN(13)]
 	id, enterprise := uint16(0), uint32(0)
@@ -132,7 +132,8 @@ func someField(r *rand.Rand) (f anyField) {
 	return f
 }
 
-// lengths are those that RFC 7011, sections 6.1 and 6.2, gives each type; of the others any.
+// lengths holds the lengths that RFC 7011, sections 6.1 and 6.2, allows for each type. A missing type may have any
+// length.
 var lengths = map[string][]int{"unsigned8": {1}, "signed8": {1}, "boolean": {1}, "unsigned16": {1, 2},
 	"signed16":   {1, 2},
 	"unsigned32": {1, 2, 3, 4}, "signed32": {1, 2, 3, 4}, "unsigned64": {1, 2, 3, 4, 5, 6, 7, 8},
@@ -140,7 +141,7 @@ var lengths = map[string][]int{"unsigned8": {1}, "signed8": {1}, "boolean": {1},
 	"ipv6Address": {16}, "dateTimeSeconds": {4}, "dateTimeMilliseconds": {8}, "dateTimeMicroseconds": {8},
 	"dateTimeNanoseconds": {8}}
 
-// raw reports whether a value has to be kept as bytes.
+// raw reports whether the decoder must keep a value as bytes.
 func (f *anyField) raw(v []byte) bool {
 	allowed, fixed := lengths[f.kind.String()]
 	switch {
@@ -156,8 +157,8 @@ func (f *anyField) raw(v []byte) bool {
 	return false
 }
 
-// Whatever lengths the fields of a template have, and whatever sets stand beside, each record is read with its bytes,
-// and exactly those values are raw that the RFC does not give their type.
+// Each record is decoded to its bytes, whatever the lengths of its fields and the sets beside it. Exactly those values
+// are raw that RFC 7011 does not allow for their type.
 func TestAnyFieldsAndSets(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 300}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 36))

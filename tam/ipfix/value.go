@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// Raw reports whether the element is known and cannot have this value: its type does not fit the length in the
-// template, or does not have these bytes. The value is then bytes of unknown meaning, neither a number nor a text.
+// Raw reports whether the element is known but cannot have this value: the length in the template or the bytes do not
+// fit its type. The bytes then have no known meaning, neither as a number nor as text.
 func (f *FieldSpec) Raw(b []byte) bool {
 	if f.Element == nil {
 		return false
@@ -28,7 +28,7 @@ func (f *FieldSpec) Raw(b []byte) bool {
 	return false
 }
 
-// Unsigned reads an unsigned integer of up to eight bytes; false: there are more.
+// Unsigned decodes an unsigned integer. It returns false for more than eight bytes.
 func Unsigned(b []byte) (uint64, bool) {
 	if len(b) > 8 {
 		return 0, false
@@ -40,7 +40,7 @@ func Unsigned(b []byte) (uint64, bool) {
 	return v, true
 }
 
-// Signed reads a signed integer of up to eight bytes; false: there are more, or none.
+// Signed decodes a signed integer. It returns false for no bytes, or more than eight.
 func Signed(b []byte) (int64, bool) {
 	v, ok := Unsigned(b)
 	if !ok || len(b) == 0 {
@@ -50,9 +50,9 @@ func Signed(b []byte) (int64, bool) {
 	return int64(v) << shift >> shift, true
 }
 
-// Value is the value of a field for people and JSON: a number, a bool, or a string. What is not known, or is octets, is
-// hexadecimal digits; a [FieldSpec.Raw] value is 0x and hexadecimal digits. A time is one of RFC 3339, and one that was
-// not taken is nil.
+// Value returns the value of a field for people and JSON: a number, a bool, or a string. Octets and values of unknown
+// elements are hexadecimal digits. A [FieldSpec.Raw] value has "0x" in front of these. A time is in RFC 3339 format, or
+// nil if it is absent.
 func (f *FieldSpec) Value(b []byte) any {
 	switch {
 	case f.Element == nil:
@@ -88,7 +88,7 @@ func (f *FieldSpec) Value(b []byte) any {
 	return hex.EncodeToString(b)
 }
 
-// float is a number, or text for those that JSON has not.
+// float returns a number, or a string for values that JSON cannot represent.
 func float(b []byte) any {
 	v := 0.0
 	if len(b) == 4 {
@@ -102,7 +102,7 @@ func float(b []byte) any {
 	return v
 }
 
-// readTime is false for a time that was not taken, or that no calendar here has.
+// readTime returns false for an absent time, or one after the year 9999.
 func readTime(t Type, b []byte) (time.Time, bool) {
 	v, _ := Unsigned(b)
 	switch t {

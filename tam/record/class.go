@@ -2,30 +2,30 @@ package record
 
 import "encoding/binary"
 
-// Classes is a set of classes of packets: of what the parser sees of a packet, as far as it decides by itself
-// which edges of a graph the packet cannot take.
+// Classes is a set of packet classes. A class is a property that the parser sees, and that alone rules out certain
+// edges of a graph.
 type Classes uint8
 
 // The classes.
 const (
 	ClassIPv4    Classes = 1 << iota // IPv4 by its EtherType
 	ClassIPv6                        // IPv6 by its EtherType
-	ClassUnicast                     // to one MAC address
-	ClassGroup                       // to a group of them
+	ClassUnicast                     // the destination is a unicast MAC address
+	ClassGroup                       // the destination is a group MAC address
 	classes      = 4
 )
 
-// classNames are those of graphs, in the order of the classes.
+// classNames holds the names of the classes in graphs, in the order of the classes.
 var classNames = [classes]string{"ipv4", "ipv6", "unicast", "group"}
 
-// An Only says that no packet of another class than Class takes the edge of a label from a condition.
+// An Only restricts the edge of a condition's label to packets of one class.
 type Only struct {
 	From  string `json:"from"`
 	Label string `json:"label"`
 	Class string `json:"class"`
 }
 
-// ClassName returns the name that graphs have for a class, "" for what is none.
+// ClassName returns the name of a class in graphs, or "" if c is not exactly one class.
 func ClassName(c Classes) string {
 	for i, name := range classNames {
 		if c == 1<<i {
@@ -35,8 +35,9 @@ func ClassName(c Classes) string {
 	return ""
 }
 
-// NotOf returns the classes that a packet is certainly in none of, by its frame as it came in, maybe cut. What a
-// parser may see otherwise is in any: frames of several tags, and of others than C-tags.
+// NotOf returns the classes that a packet certainly does not have. frame is the received frame, possibly truncated.
+// Classes that a parser may judge differently are not returned: those of frames with several tags, or with tags other
+// than C-tags.
 func NotOf(frame []byte) (not Classes) {
 	const etherIPv4, etherIPv6, etherCTag, etherSTag = 0x0800, 0x86dd, 0x8100, 0x88a8
 	if len(frame) == 0 {
@@ -65,7 +66,8 @@ func NotOf(frame []byte) (not Classes) {
 	return not
 }
 
-// shut are the labels, each with its node, by which such packets do not go on.
+// shut returns the labels, each with its node, that packets cannot take if they are in none of the classes not and have
+// these test outcomes.
 func (g *Graph) shut(not Classes, outcomes string) map[[2]string]bool {
 	labels := map[[2]string]bool{}
 	for i := range min(len(g.Tests), len(outcomes)) {
@@ -86,8 +88,8 @@ func (g *Graph) shut(not Classes, outcomes string) map[[2]string]bool {
 	return labels
 }
 
-// barred are the edges, by both ends, that packets do not take which are in none of some classes, and for which tests
-// have some outcomes: those of labels that alone lead from a node to the next.
+// barred returns the edges, by both ends, that packets cannot take if they are in none of the classes not and have
+// these test outcomes. An edge is barred if no other label leads from its node to the next.
 func (g *Graph) barred(not Classes, outcomes string) map[[2]string]bool {
 	labels := g.shut(not, outcomes)
 	if len(labels) == 0 {
@@ -111,9 +113,9 @@ func (g *Graph) barred(not Classes, outcomes string) map[[2]string]bool {
 	return set
 }
 
-// Without is the graph, and complete probabilities of it, for packets that are in none of some classes and for which
-// tests have some outcomes ([Graph.Outcomes]): without the edges that they do not take. What they would have had goes
-// to the other ways from there. A node keeps its edges if none would be left.
+// Without returns the graph and its complete probabilities for packets that are in none of the classes not and have
+// these test outcomes ([Graph.Outcomes]). It removes the edges that they cannot take, and gives their probability to
+// the other edges of the node. A node keeps its edges if none would be left.
 func (g *Graph) Without(not Classes, outcomes string, p Probabilities) (*Graph, Probabilities) {
 	barred := g.barred(not, outcomes)
 	if len(barred) == 0 {
@@ -144,13 +146,14 @@ func (g *Graph) Without(not Classes, outcomes string, p Probabilities) (*Graph, 
 	return &cut, p
 }
 
-// Unlikely are complete probabilities by which no packet takes an edge that those of some classes do not take.
+// Unlikely returns complete probabilities in which edges that packets of none of the classes not cannot take have
+// probability zero.
 func (g *Graph) Unlikely(not Classes, p Probabilities) Probabilities {
 	return p.without(g.barred(not, ""))
 }
 
-// without gives what edges have to the others from the same node, in proportion; if these have nothing, to each alike.
-// A node keeps what it has if there are no others.
+// without moves the probability of barred edges to the other edges of their nodes, in proportion, or equally if these
+// have none. A node without other edges is unchanged.
 func (p Probabilities) without(barred map[[2]string]bool) Probabilities {
 	type rest struct {
 		p float64

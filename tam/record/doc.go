@@ -1,11 +1,9 @@
-// Package record is the language of table recording: what a pipeline is as a graph
-// of tables and conditions, how likely a packet takes each edge, what a plan
-// records of it in which bits, and the record that a mirrored packet carries.
+// Package record defines the formats of table recording: a pipeline as a graph of tables and conditions, the
+// probabilities of its edges, the plan that assigns tables to bits, and the record in a mirrored packet.
 //
-// It follows C. Huang et al., "Troubleshooting Programmable Data Planes via
-// Real-Time Table Information Recording", IEEE/ACM Transactions on Networking, 2025
-// ("the paper" in what follows).
+// It follows C. Huang et al., "Troubleshooting Programmable Data Planes via Real-Time Table Information Recording",
+// IEEE/ACM Transactions on Networking, 2025 ("the paper" below).
 //
-// What belongs here: forms that the planner, the chip, the orch and the collector share, their JSON and
-// their bytes. How plans are found belongs to recordplan, how bits are written to the chip.
+// What belongs here: formats that the planner, the chip, the orch and the collector share, as JSON and bytes. What does
+// not: the search for plans (recordplan), and the writing of bits (the chip).
 package record

@@ -6,7 +6,7 @@ import (
 	"tamtam/tam/record"
 )
 
-// What a switch appends to a mirrored frame, and what a reader of the capture decodes.
+// A switch appends a record to a mirrored frame, and a reader of the capture decodes it.
 func ExampleDecode() {
 	containers, err := record.ParseContainers("8+16")
 	if err != nil {
@@ -30,7 +30,7 @@ func ExampleDecode() {
 	// bit 9
 }
 
-// Two tables of which no packet runs both may share a bit of the record.
+// Two tables may share a bit of the record if no packet runs both.
 func ExampleReach_Exclusive() {
 	reach, err := record.NewReach(&record.Graph{
 		Init: "ethertype",

@@ -2,18 +2,18 @@ package record
 
 import "fmt"
 
-// A Trap is why the CPU has a packet, or why it goes no further.
+// A Trap is the reason why the CPU received a packet, or why the packet was not forwarded further.
 type Trap struct {
 	Name string `json:"name"`
-	SAI  string `json:"sai,omitempty"` // what SAI calls it; "": it has no word for it
-	// Table is a table that every packet which the trap takes has run, and Outcome, [Hit] or [Miss], what it found there;
-	// "": nothing is known.
+	SAI  string `json:"sai,omitempty"` // name in SAI, or "" if SAI has none
+	// Table is a table that every packet of the trap has run, and Outcome its lookup result there, [Hit] or [Miss].
+	// Both are "" if unknown.
 	Table   string `json:"table,omitempty"`
 	Outcome string `json:"outcome,omitempty"`
 }
 
-// End returns how the packet of a record ended, in the words of [End]. It is about one copy: of one
-// packet some copies may be sent, and another dropped.
+// End returns how the packet of a record ended, in the words of [End]. It describes one copy: of the same packet, some
+// copies may be sent and another dropped.
 func (g *Graph) End(r *Record) string {
 	switch {
 	case r.Why != 0 && int(r.Why) < len(g.Reasons) && g.Reasons[r.Why] != "":
@@ -26,7 +26,7 @@ func (g *Graph) End(r *Record) string {
 	return EndSent
 }
 
-// Trap returns the trap of a record, by name, false if there is none or it is not known.
+// Trap returns the trap of a record by name. It returns false if there is none or it is unknown.
 func (g *Graph) Trap(r *Record) (Trap, bool) {
 	switch {
 	case r.Old || r.Trap == 0:
@@ -37,14 +37,14 @@ func (g *Graph) Trap(r *Record) (Trap, bool) {
 	return Trap{Name: fmt.Sprintf("trap %d", r.Trap)}, true
 }
 
-// A Test is what a condition asks for, as far as records say it: it is true, and a packet takes its edge "true", if all
-// terms of one of its rows hold.
+// A Test is the condition of a node, as far as records can evaluate it. It is true if all terms of one of its rows
+// hold. Then the packet takes the edge "true".
 type Test struct {
 	From string   `json:"from"`
 	Rows [][]Term `json:"rows"`
 }
 
-// A Term compares a field of a packet. Without a field it asks for something of which records do not tell.
+// A Term compares a field of a packet. A term without a field depends on something that records do not contain.
 type Term struct {
 	Field string `json:"field,omitempty"`
 	Mask  uint64 `json:"mask,omitempty"`
@@ -52,23 +52,23 @@ type Term struct {
 	Value uint64 `json:"value,omitempty"`
 }
 
-// Fields of which records tell.
+// Fields that records contain.
 const (
-	FieldIn     = "in.port"    // the ingress port, by its first lane
-	FieldOut    = "out.port"   // the egress port, likewise
-	FieldQueue  = "q.id"       // the queue that a copy was in
-	FieldLength = "pkt.length" // of the frame as it came in
+	FieldIn     = "in.port"    // ingress port, by its first lane
+	FieldOut    = "out.port"   // egress port, by its first lane
+	FieldQueue  = "q.id"       // queue of the copy
+	FieldLength = "pkt.length" // length of the received frame
 )
 
-// Outcomes of tests: one of these letters for each, as in "ft?".
+// Outcomes of tests: one of these letters per test, as in "ft?".
 const (
 	testFalse   = 'f'
 	testTrue    = 't'
 	testUnknown = '?'
 )
 
-// Outcomes says which of the tests of the graph are true, and which are not, for the packet of a record: a letter for
-// each test. "": no test has an outcome.
+// Outcomes evaluates the graph's tests for the packet of a record, and returns a letter for each. It returns "" if no
+// outcome is known.
 func (g *Graph) Outcomes(r *Record) string {
 	if len(g.Tests) == 0 || r.Old {
 		return ""
@@ -132,8 +132,8 @@ func (x *Term) of(r *Record) (holds, known bool) {
 	return false, false
 }
 
-// field is what a field of a packet has been wherever a condition has asked for it, false if the record does not tell:
-// what came to no port or to no queue has not come to one that asks for these.
+// field returns the value that a field had when a condition evaluated it. It returns false if the record does not
+// contain the value. A packet that reached no port or queue has met no condition on these.
 func (r *Record) field(name string) (v uint64, known bool) {
 	switch name {
 	case FieldIn:

@@ -10,65 +10,64 @@ import (
 // Exit is the target of edges that end the pipeline.
 const Exit = "EXIT"
 
-// Bounds of what is read: more is refused.
+// Limits of the input. More is refused.
 const (
 	MaxNodes = 200_000
 	MaxEdges = 2_000_000
 	MaxJSON  = 256 << 20 // bytes
-	MaxID    = 1024      // bytes of the name of a node
+	MaxID    = 1024      // bytes of a node's name
 )
 
 // Kinds of nodes.
 const (
 	Table     = "table"
-	Condition = "cond" // cannot be recorded
+	Condition = "cond" // conditions cannot be recorded
 )
 
-// Labels of edges for the outcome of the table's lookup. A table whose edges all have one of these two
-// branches by its hit; any other label is an action's name or a condition's outcome.
+// Labels of edges for the outcome of a table's lookup. A table branches by its hit if all its edges have one of these
+// labels. Any other label is an action's name or a condition's outcome.
 const (
 	Hit  = "hit"
 	Miss = "miss"
 )
 
-// A Graph is one pipeline of a program: a directed acyclic graph in which a packet
-// goes from Init to [Exit].
+// A Graph is a pipeline of a program: a directed acyclic graph from Init to [Exit].
 type Graph struct {
 	Program  string `json:"program,omitempty"`
 	Pipeline string `json:"pipeline"` // ingress, egress, or switch for both with the queues between
-	Init     string `json:"init"`     // [Exit]: the pipeline is empty
+	Init     string `json:"init"`     // [Exit] if the pipeline is empty
 	Nodes    []Node `json:"nodes"`
 	Edges    []Edge `json:"edges"`
-	// Deps are the dependencies between tables. Nil: not known yet; they follow from
-	// what nodes read and write.
+	// Deps are the dependencies between tables. Nil means that they are not computed yet. They follow from the reads
+	// and writes of nodes.
 	Deps []Dep `json:"deps,omitempty"`
-	// Placed says that the tables are where Stage says, and stay there: the graph
-	// describes a chip. Otherwise a planner places them.
+	// Placed means that the graph describes a chip: its tables are fixed in their Stage. Otherwise a planner places
+	// them.
 	Placed bool `json:"placed,omitempty"`
-	Stages int  `json:"stages,omitempty"` // that the pipeline has, if Placed
-	// Only says which edges only packets of a class take; nil: nothing is known.
+	Stages int  `json:"stages,omitempty"` // number of stages of the pipeline, if Placed
+	// Only lists edges that only packets of one class take. Nil means that nothing is known.
 	Only []Only `json:"only,omitempty"`
 	// Version differs between different graphs of one chip.
 	Version uint64 `json:"version,omitempty"`
-	// Reasons names the drop reasons of records, by their number; 0 is none.
+	// Reasons names the drop reasons of records, by number. 0 means no drop.
 	Reasons []string `json:"reasons,omitempty"`
-	// Ends says how packets end that take an edge to [Exit]. An edge that is not listed may end any
-	// packet; nil: nothing is known.
+	// Ends lists how packets end that take an edge to [Exit]. An unlisted edge may end any packet. Nil means that
+	// nothing is known.
 	Ends []End `json:"ends,omitempty"`
-	// Traps says which traps there are, by their number in records; 0 is none.
+	// Traps lists the traps by their number in records. 0 means no trap.
 	Traps []Trap `json:"traps,omitempty"`
-	// Tests says what conditions ask for that a record says; nil: nothing is known.
+	// Tests lists the conditions that records can evaluate. Nil means that nothing is known.
 	Tests []Test `json:"tests,omitempty"`
 }
 
-// How a packet, or a copy of it, may end beside being dropped for one of Reasons.
+// How a packet or a copy may end, in addition to the drop Reasons.
 const (
-	EndSent = "sent" // by a front-panel port
+	EndSent = "sent" // sent through a front-panel port
 	EndCPU  = "cpu"  // handed to the CPU
 )
 
-// An End says how packets end that leave a node for [Exit] by the edge of a label:
-// [EndSent], [EndCPU], or the reasons why they are dropped.
+// An End describes how packets end that leave a node for [Exit] by the edge of a label: [EndSent], [EndCPU], or drop
+// reasons.
 type End struct {
 	From  string   `json:"from"`
 	Label string   `json:"label,omitempty"`
@@ -79,25 +78,25 @@ type End struct {
 type Node struct {
 	ID   string `json:"id"` // unique
 	Kind string `json:"kind"`
-	// Keyless tables always run their default action: that they ran is information, whether they hit is
-	// not.
+	// Keyless tables always run their default action. Their execution is information, their hit is not.
 	Keyless bool `json:"keyless,omitempty"`
-	// Stage, from 0, of a graph that is Placed.
+	// Stage is the table's stage, from 0, in a graph that is Placed.
 	Stage int `json:"stage,omitempty"`
-	// Unit names a fixed function of the chip that is one writer: its tables write
-	// their bits of one container together, so that constraint C5 does not separate them.
+	// Unit names the fixed function of the chip that is the table's writer. Tables of one unit write their bits of a
+	// container together, so constraint C5 does not separate them.
 	Unit string `json:"unit,omitempty"`
 
 	Actions      []string `json:"actions,omitempty"`
 	KeyReads     []string `json:"key_reads,omitempty"`     // fields of the key
-	ActionReads  []string `json:"action_reads,omitempty"`  // that any action reads
-	ActionWrites []string `json:"action_writes,omitempty"` // that any action writes
-	Reads        []string `json:"reads,omitempty"`         // of a condition
+	ActionReads  []string `json:"action_reads,omitempty"`  // fields that any action reads
+	ActionWrites []string `json:"action_writes,omitempty"` // fields that any action writes
+	Reads        []string `json:"reads,omitempty"`         // fields that a condition reads
 }
 
-// Acts are, by table, the actions that an entry of it may have, each once. If all its edges but misses have actions as
-// labels they are those, else also those of the node; in the graph of a chip "" is before them, for there an entry need
-// have none. Tables are left out of which there are not two, so that a hit says all, and more than [MaxActs].
+// Acts returns the distinct actions of each table's entries. If all edges of a table except misses are labelled with
+// actions, these are its actions, otherwise the node's actions are added. In the graph of a chip "" precedes them,
+// because an entry may have no action. Acts omits tables with fewer than two actions, where a hit identifies the
+// action, and those with more than [MaxActs].
 func (g *Graph) Acts() map[string][]string {
 	labels, open := map[string][]string{}, map[string]bool{}
 	for _, e := range g.Edges {
@@ -129,7 +128,7 @@ func (g *Graph) Acts() map[string][]string {
 	return all
 }
 
-// distinct are names, each once.
+// distinct returns the nonempty names without duplicates.
 func distinct(names []string) (list []string) {
 	seen := map[string]bool{"": true}
 	for _, a := range names {
@@ -141,18 +140,18 @@ func distinct(names []string) (list []string) {
 	return list
 }
 
-// MaxActs is how many actions a table may have that are told apart.
+// MaxActs is the maximum number of a table's actions that can be distinguished.
 const MaxActs = 255
 
-// An Edge leads from a node to the next, or to [Exit].
+// An Edge leads from a node to the next node, or to [Exit].
 type Edge struct {
 	From, To, Label string
 }
 
-// MarshalJSON writes [from, to, label].
+// MarshalJSON encodes the edge as [from, to, label].
 func (e Edge) MarshalJSON() ([]byte, error) { return json.Marshal([3]string{e.From, e.To, e.Label}) }
 
-// UnmarshalJSON reads [from, to, label]; to may be null for [Exit].
+// UnmarshalJSON decodes [from, to, label]. to may be null for [Exit].
 func (e *Edge) UnmarshalJSON(b []byte) error {
 	var v []*string
 	if err := json.Unmarshal(b, &v); err != nil {
@@ -171,11 +170,11 @@ func (e *Edge) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Kinds of dependencies of a pair of tables, in the order of the program (Jose et al., NSDI 2015).
-// Strict ones require the first in an earlier stage, the others not in a later one.
+// Kinds of dependencies between two tables, in the order of the program (Jose et al., NSDI 2015). Strict ones require
+// the first table in an earlier stage. The others only forbid it in a later stage.
 const (
 	DepMatch    = "match"          // the first writes what the second's key reads; strict
-	DepViaCond  = "match_via_cond" // or what a condition reads that decides the second; strict
+	DepViaCond  = "match_via_cond" // a condition that decides the second reads what the first writes; strict
 	DepActionRW = "action_rw"      // the first's actions write what the second's read; strict
 	DepWrite    = "action_ww"      // both write the same; strict
 	DepControl  = "control"        // an outcome of the first decides whether the second runs
@@ -198,7 +197,7 @@ func (d Dep) Strict() bool {
 	return false
 }
 
-// MarshalJSON writes [from, to, [kinds]].
+// MarshalJSON encodes the dependency as [from, to, [kinds]].
 func (d Dep) MarshalJSON() ([]byte, error) {
 	kinds := d.Kinds
 	if kinds == nil {
@@ -207,7 +206,7 @@ func (d Dep) MarshalJSON() ([]byte, error) {
 	return json.Marshal([3]any{d.From, d.To, kinds})
 }
 
-// UnmarshalJSON reads [from, to, [kinds]].
+// UnmarshalJSON decodes [from, to, [kinds]].
 func (d *Dep) UnmarshalJSON(b []byte) error {
 	var v []json.RawMessage
 	if err := json.Unmarshal(b, &v); err != nil {
@@ -231,22 +230,21 @@ func clip(b []byte) string {
 	return string(b)
 }
 
-// Probabilities say where packets go. Their reader fills what is missing.
+// Probabilities describe the distribution of packets over edges. Readers fill in missing ones.
 type Probabilities struct {
-	// Edges: of the packets that are at From, how many go to To (all edges between
-	// the two together).
+	// Edges holds the share of packets at From that go to To, over all edges between the two.
 	Edges []EdgeProbability `json:"edges"`
-	// Hits: of the packets that run a table, how many hit. For a table that branches by its hit the
-	// edges already say it.
+	// Hits holds the share of a table's packets that hit. Tables that branch by their hit do not need it, because their
+	// edges contain it.
 	Hits map[string]float64 `json:"hits,omitempty"`
 }
 
-// An EdgeProbability is one share of what leaves a node.
+// An EdgeProbability is the share of an edge among a node's packets.
 type EdgeProbability struct {
 	From string  `json:"from"`
-	To   *string `json:"to"` // null: the end
+	To   *string `json:"to"` // null means the end
 	P    float64 `json:"p"`
-	// Label distinguishes edges between the same two nodes, where that matters: hit and miss of a table
-	// that branches by them. Empty: all of them.
+	// Label distinguishes edges between the same two nodes, such as hit and miss of a table that branches by them.
+	// Empty means all of them.
 	Label string `json:"label,omitempty"`
 }

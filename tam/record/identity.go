@@ -7,29 +7,29 @@ import (
 	"net/netip"
 )
 
-// MaxIdentities is how many bytes of identities a record has at most.
+// MaxIdentities is the maximum number of bytes of identities in a record.
 const MaxIdentities = 255
 
-// An IdentityKind is what an identity is of. On the wire each is a byte of its kind, a byte that says how many follow,
-// and these.
+// An IdentityKind is the kind of an identity. An encoded identity is a byte of its kind, a byte with the length of its
+// value, and the value.
 type IdentityKind uint8
 
-// The kinds: entries that a packet, or a copy of it, has hit in tables, and its queue.
+// The kinds: the entries that a packet or its copy hit in tables, and its queue.
 const (
-	IdentityRule        IdentityKind = iota + 1 // of the ingress ACL: the label of the rule's counter, text
-	IdentityEntry                               // of the ingress ACL, without a label: the entry's id in the chip, 8 bytes
+	IdentityRule        IdentityKind = iota + 1 // ingress ACL: the label of the rule's counter, text
+	IdentityEntry                               // ingress ACL, without a label: the entry's id in the chip, 8 bytes
 	IdentityEgressRule                          // as IdentityRule, of the egress ACL
 	IdentityEgressEntry                         // as IdentityEntry, of the egress ACL
 	IdentitySource                              // FDB entry of the source: VLAN, 2 bytes, and MAC address
 	IdentityRoute                               // length of the prefix, 1 byte, and its address, 4 or 16 bytes
-	IdentityNextHop                             // the neighbour's address, 4 or 16 bytes, whether it is known or not
-	IdentityNeighbor                            // the neighbour's MAC address: it is known
-	IdentityFDB                                 // FDB entry of the destination, as IdentitySource
-	IdentityQueue                               // queue, 1 byte, and bytes in it when the copy came there, 4 bytes
+	IdentityNextHop                             // the neighbour's address, 4 or 16 bytes, whether or not it is resolved
+	IdentityNeighbor                            // the neighbour's MAC address; the neighbour is resolved
+	IdentityFDB                                 // FDB entry of the destination, in the format of IdentitySource
+	IdentityQueue                               // queue, 1 byte, and bytes in it when the copy arrived, 4 bytes
 )
 
-// kinds has for each kind its name in JSON, and what it says of a table of the chip: that the packet ran it, or hit.
-// Of a route the table is that of IPv4, if its address is.
+// kinds holds each kind's name in JSON, and the chip's table that the packet ran, with the outcome. For an IPv4 route
+// the table is replaced by that of IPv4.
 var kinds = [...]struct{ name, table, outcome string }{
 	IdentityRule: {"rule", "chip.acl", Hit}, IdentityEntry: {"acl_entry", "chip.acl", Hit},
 	IdentityEgressRule:  {"egress_rule", "chip.egress_acl", Hit},
@@ -39,17 +39,17 @@ var kinds = [...]struct{ name, table, outcome string }{
 	IdentityFDB: {"fdb", "chip.fdb", Hit}, IdentityQueue: {"queue", "", ""},
 }
 
-// An Identity is one of those at the end of a record.
+// An Identity is an entry of a record's list of identities.
 type Identity struct {
 	Kind  IdentityKind
-	Value []byte // as on the wire
+	Value []byte // in wire format
 }
 
-// Known returns the identities of a record, in the order in which they stand there. An error says which is not as its
-// kind is; kinds that are not known are taken as they are.
+// Known returns the identities of a record, in their order. An error names the first identity that does not fit its
+// kind. Unknown kinds are returned unchecked.
 func (r *Record) Known() (list []Identity, err error) {
 	for b := r.Identities; len(b) > 0; {
-		end := 2 // in bytes of one, 254 and 255 would be the beginning again
+		end := 2 // two header bytes; an int, because lengths of 254 and 255 would overflow a byte
 		if len(b) >= 2 {
 			end += int(b[1])
 		}
@@ -85,7 +85,7 @@ func (x Identity) fits() bool {
 	return true
 }
 
-// String is the name that JSON has for a kind.
+// String returns the name of the kind in JSON.
 func (k IdentityKind) String() string {
 	if int(k) < len(kinds) && kinds[k].name != "" {
 		return kinds[k].name
@@ -93,8 +93,8 @@ func (k IdentityKind) String() string {
 	return fmt.Sprintf("kind_%d", uint8(k))
 }
 
-// Says is what an identity says of a table of the chip that its packet has run: what it found there, [Hit] or "" for
-// either. Table is "" if it says nothing of any.
+// Says returns the chip's table that the packet of this identity ran, and the outcome: [Hit], or "" for either. Table
+// is "" if the identity implies none.
 func (x Identity) Says() (table, outcome string) {
 	if int(x.Kind) >= len(kinds) {
 		return "", ""
@@ -105,8 +105,8 @@ func (x Identity) Says() (table, outcome string) {
 	return "chip.ipv4_route", Hit
 }
 
-// Text is the identity as an operator knows it: a rule's label, a prefix, an address. Other characters than those of
-// ASCII that can be seen are escaped.
+// Text returns the identity in an operator's terms: a rule's label, a prefix, an address. Characters other than
+// printable ASCII are escaped.
 func (x Identity) Text() string {
 	v := x.Value
 	if !x.fits() {
@@ -134,21 +134,22 @@ func (x Identity) Text() string {
 	return fmt.Sprintf("%x", v)
 }
 
-// Identities are those of one record as they are made: of what has no room nothing is taken. The zero value is empty.
+// Identities builds the identities of one record. An identity that does not fit is left out completely. The zero value
+// is empty.
 type Identities struct {
 	n    uint8
 	Left bool // some were left out
 	of   [MaxIdentities]byte
 }
 
-// Bytes are those of the record; they are valid until the identities change.
+// Bytes returns the encoded identities. They are valid until the next change.
 func (i *Identities) Bytes() []byte { return i.of[:i.n] }
 
-// Reset takes all out.
+// Reset removes all identities.
 func (i *Identities) Reset() { i.n, i.Left = 0, false }
 
-// begin adds what is before the value of an identity of n bytes, and returns where the value is to be; nil: there is no
-// room.
+// begin appends the header of an identity with a value of n bytes, and returns the space for the value. It returns nil
+// if the identity does not fit.
 func (i *Identities) begin(k IdentityKind, n int) []byte {
 	if int(i.n)+2+n > MaxIdentities {
 		i.Left = true
@@ -160,7 +161,7 @@ func (i *Identities) begin(k IdentityKind, n int) []byte {
 	return b[2 : 2+n : 2+n]
 }
 
-// Text adds an identity that is a text.
+// Text appends an identity that is a text.
 func (i *Identities) Text(k IdentityKind, s string) {
 	if len(s) > MaxIdentities {
 		i.Left = true
@@ -169,19 +170,19 @@ func (i *Identities) Text(k IdentityKind, s string) {
 	copy(i.begin(k, len(s)), s)
 }
 
-// ID adds that of an entry by its id in the chip.
+// ID appends the identity of an entry by its id in the chip.
 func (i *Identities) ID(k IdentityKind, id uint64) {
 	if b := i.begin(k, 8); b != nil {
 		binary.BigEndian.PutUint64(b, id)
 	}
 }
 
-// Address adds a MAC address in a VLAN.
+// Address appends a MAC address in a VLAN.
 func (i *Identities) Address(k IdentityKind, vlan uint16, mac uint64) {
 	i.ID(k, uint64(vlan)<<48|mac)
 }
 
-// MAC adds a MAC address.
+// MAC appends a MAC address.
 func (i *Identities) MAC(k IdentityKind, mac uint64) {
 	if b := i.begin(k, 6); b != nil {
 		binary.BigEndian.PutUint16(b, uint16(mac>>32))
@@ -189,7 +190,7 @@ func (i *Identities) MAC(k IdentityKind, mac uint64) {
 	}
 }
 
-// Route adds a prefix.
+// Route appends a prefix.
 func (i *Identities) Route(p netip.Prefix) {
 	if b := i.begin(IdentityRoute, 1+p.Addr().BitLen()/8); b != nil {
 		b[0] = byte(p.Bits())
@@ -197,7 +198,7 @@ func (i *Identities) Route(p netip.Prefix) {
 	}
 }
 
-// NextHop adds the address of a neighbour.
+// NextHop appends the address of a neighbour.
 func (i *Identities) NextHop(a netip.Addr) { putAddress(i.begin(IdentityNextHop, a.BitLen()/8), a) }
 
 func putAddress(b []byte, a netip.Addr) {
@@ -210,7 +211,7 @@ func putAddress(b []byte, a netip.Addr) {
 	copy(b, x[:])
 }
 
-// Queue adds a queue, and the bytes that were in it.
+// Queue appends a queue and the number of bytes in it.
 func (i *Identities) Queue(q uint8, depth uint32) {
 	if b := i.begin(IdentityQueue, 5); b != nil {
 		b[0] = q

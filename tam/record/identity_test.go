@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Identities are read as they were written, each as an operator knows it.
+// Identities decode to the values that were encoded, in an operator's terms.
 func TestIdentities(t *testing.T) {
 	var x Identities
 	x.Text(IdentityRule, "EDGE|RULE_1")
@@ -40,7 +40,7 @@ func TestIdentities(t *testing.T) {
 	}
 }
 
-// What has no room is left out, and that it is can be seen; what is smaller and comes later may have room.
+// An identity that does not fit is left out, and Left reports that. A smaller one that follows may still fit.
 func TestIdentitiesWithoutRoom(t *testing.T) {
 	var x Identities
 	for range 8 {
@@ -61,7 +61,7 @@ func TestIdentitiesWithoutRoom(t *testing.T) {
 	}
 }
 
-// What is not as its kind is, is refused, and never read as 0.
+// An identity that does not fit its kind is refused, and never decoded as 0.
 func TestBadIdentities(t *testing.T) {
 	for _, bad := range []string{"\x01", "\x01\x02a", "\x01\x00", "\x02\x01a", "\x06\x05\x21abcd", "\x06\x02\x00a",
 		"\x07\x05abcde", "\x08\x04abcd", "\x0a\x01a", "\x05\x06abcdef"} {

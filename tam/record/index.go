@@ -6,19 +6,18 @@ import (
 	"strings"
 )
 
-// An Index is a graph by numbers: node i is Nodes[i], and len(Nodes) is [Exit].
+// An Index numbers the nodes of a graph: node i is Nodes[i], and len(Nodes) is [Exit].
 type Index struct {
-	Of   map[string]int // the number of each id, [Exit] too
+	Of   map[string]int // the number of each id, including Exit
 	Init int
 	// Next lists the distinct successors of each node, in the order of its edges.
 	Next [][]int
-	// Order lists the nodes that a packet can reach, each before its successors. Other nodes are never
-	// run.
+	// Order lists the reachable nodes in topological order. Packets never run the other nodes.
 	Order []int
 }
 
-// NewIndex numbers a graph. It refuses one that has an id twice, edges from or to unknown nodes, nodes
-// without successors, cycles, or more than [MaxNodes] or [MaxEdges]; the error names the first fault.
+// NewIndex numbers a graph. It refuses duplicate ids, edges from or to unknown nodes, nodes without successors, cycles,
+// and more than [MaxNodes] or [MaxEdges]. The error names the first fault.
 func NewIndex(g *Graph) (*Index, error) {
 	if len(g.Nodes) > MaxNodes || len(g.Edges) > MaxEdges {
 		return nil, fmt.Errorf("a graph of %d nodes and %d edges, want at most %d and %d",
@@ -59,8 +58,7 @@ func checkNode(n Node) error {
 
 // join fills Next.
 func (x *Index) join(g *Graph) error {
-	// A node may have very many edges: remembering the last node with an edge to each node finds
-	// repeated successors without a set for each node.
+	// A node may have very many edges. seen detects repeated successors without a set per node.
 	order := make([]int, len(g.Edges))
 	from := make([]int, len(g.Edges))
 	for i, e := range g.Edges {
@@ -74,7 +72,7 @@ func (x *Index) join(g *Graph) error {
 		order[i], from[i] = i, a
 	}
 	slices.SortStableFunc(order, func(i, j int) int { return from[i] - from[j] })
-	seen := make([]int, len(g.Nodes)+1) // the last node, counted from 1, with an edge to this one
+	seen := make([]int, len(g.Nodes)+1) // last node with an edge to this one, plus 1
 	for _, i := range order {
 		a, b := from[i], x.Of[g.Edges[i].To]
 		if seen[b] != a+1 {
@@ -90,9 +88,9 @@ func (x *Index) join(g *Graph) error {
 	return nil
 }
 
-// sort fills Order, and finds cycles, also among nodes that no packet reaches.
+// sort fills Order and detects cycles, even among unreachable nodes.
 func (x *Index) sort(g *Graph) error {
-	before := make([]int, len(g.Nodes)+1) // edges into each node that are not yet handled
+	before := make([]int, len(g.Nodes)+1) // number of edges into each node from nodes that are not handled yet
 	for _, next := range x.Next {
 		for _, b := range next {
 			before[b]++
@@ -130,7 +128,7 @@ func (x *Index) sort(g *Graph) error {
 // cycle returns a cycle among the nodes that still have edges into them.
 func (x *Index) cycle(g *Graph, before []int) string {
 	const shown = 8
-	// Each of these nodes has one of them before it, so going backwards never ends.
+	// Each of these nodes has a predecessor among them, so a backward walk never ends.
 	back := map[int]int{}
 	for a, next := range x.Next {
 		for _, b := range next {

@@ -4,12 +4,11 @@ package record
 type Step struct {
 	Table string `json:"table"`
 	Hit   bool   `json:"hit,omitempty"`
-	// Action is that of the entry that was hit, where it is known; counted paths have none.
+	// Action is the action of the entry that was hit, if it is known. Counted paths have none.
 	Action string `json:"action,omitempty"`
 }
 
-// A PathCount says how many packets took a path. Conditions are invisible: a path is
-// the tables that ran, in order.
+// A PathCount is the number of packets of a path. A path is the list of tables that ran, in order, without conditions.
 type PathCount struct {
 	Path    []Step `json:"path"`
 	Packets uint64 `json:"packets"`

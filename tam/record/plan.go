@@ -9,18 +9,16 @@ import (
 	"strings"
 )
 
-// Containers are the PHV containers that take a record, by their widths: 8, 16 or
-// 32 bits each.
+// Containers lists the widths of the PHV containers for a record: 8, 16 or 32 bits each.
 type Containers []uint8
 
-// ContainerWords says what ParseContainers takes.
+// ContainerWords describes the syntax of ParseContainers.
 const ContainerWords = "widths of 8, 16 or 32 joined by +, as in 16+16, 1024 bits at most"
 
-// MaxBits bounds the containers of one plan, in bits. A chip has fewer.
+// MaxBits is the maximum total width of a plan's containers, in bits. Chips have less.
 const MaxBits = 1024
 
-// ParseContainers reads the form "16+16"; [ContainerWords] says which widths are allowed, and so does
-// an error.
+// ParseContainers parses the form "16+16". [ContainerWords], which errors repeat, lists the valid widths.
 func ParseContainers(s string) (Containers, error) {
 	var c Containers
 	for _, w := range strings.Split(s, "+") {
@@ -38,7 +36,7 @@ func ParseContainers(s string) (Containers, error) {
 	return c, nil
 }
 
-// String returns the form that ParseContainers reads.
+// String returns the syntax of ParseContainers.
 func (c Containers) String() string {
 	var b strings.Builder
 	for i, w := range c {
@@ -59,21 +57,22 @@ func (c Containers) Bits() int {
 	return n
 }
 
-// Offset returns where container i begins, counted from the record's bit 0.
+// Offset returns the first bit of container i, counted from the record's bit 0.
 func (c Containers) Offset(i int) int { return c[:i].Bits() }
 
-// Bytes returns how many bytes a record takes on the wire.
+// Bytes returns the size of the containers in a record, in bytes.
 func (c Containers) Bytes() int { return c.Bits() / 8 }
 
 // Modes of recording.
 const (
-	ModeExecution = "exec"     // which tables ran
-	ModeHit       = "exec+hit" // and which of them hit (section V)
-	// ModeAction: and which action the entry has that a packet hit (section III: "which action is matched and executed").
+	ModeExecution = "exec"     // the tables that ran
+	ModeHit       = "exec+hit" // also the tables that hit (section V)
+	// ModeAction also records the action of the entry that a packet hit (section III: "which action is matched and
+	// executed").
 	ModeAction = "exec+action"
 )
 
-// Algorithms of the planner. The last is for tests: it tries every set.
+// Algorithms of the planner. BruteForce is for tests: it tries every set.
 const (
 	BranchAndBound = "bnb"
 	Greedy         = "greedy"
@@ -81,36 +80,34 @@ const (
 	BruteForce     = "brute"
 )
 
-// A Plan says which tables write which bits of the record.
+// A Plan assigns the record's bits to tables.
 type Plan struct {
-	ID        uint32 `json:"id"` // names the plan in records; see [Plan.Seal]
+	ID        uint32 `json:"id"` // identifies the plan in records; see [Plan.Seal]
 	Program   string `json:"program,omitempty"`
 	Pipeline  string `json:"pipeline"`
 	PHV       string `json:"phv"`
 	Mode      string `json:"mode"`
 	Algorithm string `json:"algorithm"`
 	Stages    int    `json:"stages"`
-	// StagesWhy says where the number of stages comes from.
+	// StagesWhy describes the source of the number of stages.
 	StagesWhy string `json:"stages_why,omitempty"`
 	// MustRecord lists the tables that must be recorded.
 	MustRecord []string   `json:"must_record,omitempty"`
 	Recorded   []Recorded `json:"recorded"`
-	// Placement has a stage for every table, from 0, that satisfies all constraints.
+	// Placement assigns a stage, from 0, to every table, and satisfies all constraints.
 	Placement map[string]int `json:"placement,omitempty"`
 
-	// Entropy is the exact joint entropy in bits of all that is recorded.
+	// Entropy is the exact joint entropy, in bits, of everything that is recorded.
 	Entropy float64 `json:"entropy"`
-	// Equation2 is what equation 2 of the paper gives, which counts the hit of a table
-	// that branches by it twice.
+	// Equation2 is the result of the paper's equation 2. It counts the hit of a table that branches by it twice.
 	Equation2 float64 `json:"entropy_equation2"`
-	// Bound: no plan under these constraints has a greater entropy; Optimal: this one
-	// is proven to reach it.
+	// Bound is an upper bound of the entropy under these constraints. Optimal means that this plan provably reaches the
+	// maximum.
 	Bound   float64 `json:"bound"`
 	Optimal bool    `json:"optimal"`
-	// Full is the entropy of recording everything: if Entropy equals it, every path has its own record.
+	// Full is the entropy of a complete record. If Entropy equals it, every path has its own record.
 	Full float64 `json:"entropy_full"`
-	// Recovery is the path recovery rate (section VI-A): how likely a packet's path
-	// follows from its record.
+	// Recovery is the path recovery rate (section VI-A): the probability that a packet's path follows from its record.
 	Recovery float64 `json:"recovery"`
 	Effort
 
@@ -118,9 +115,9 @@ type Plan struct {
 	Chances
 }
 
-// Effort is the work of finding a plan.
+// Effort is the work of the search for a plan.
 type Effort struct {
-	// Sets, Solves: how many sets were evaluated, and checked against the constraints.
+	// Sets counts the evaluated sets, and Solves those that were checked against the constraints.
 	Sets    uint64  `json:"sets"`
 	Solves  uint64  `json:"solves"`
 	Seconds float64 `json:"seconds"`
@@ -129,37 +126,36 @@ type Effort struct {
 // Chances are the probabilities that entropies are computed with.
 type Chances struct {
 	Probabilities *Probabilities `json:"probabilities,omitempty"`
-	// ProbabilitiesFrom says where they come from: uniform, counted, seed N, or a file.
+	// ProbabilitiesFrom describes their source: uniform, counted, seed N, or a file.
 	ProbabilitiesFrom string `json:"probabilities_from,omitempty"`
 }
 
 // Recorded is a table that writes into the record.
 type Recorded struct {
 	Table     string `json:"table"`
-	Bits      int    `json:"bits"`      // how many it writes
+	Bits      int    `json:"bits"`      // number of bits that it writes
 	Container int    `json:"container"` // from 0
 	Stage     int    `json:"stage"`     // from 0
-	// Ran and Hit are the bits, from 0 of the container, that the table sets when it
-	// ran and when it hit; absent: it does not. The one bit of a table that every
-	// packet runs is Hit.
+	// Ran and Hit are the bits, from 0 in the container, that the table sets when it ran and when it hit. Nil means
+	// that it sets none. A table that every packet runs has only Hit.
 	Ran *int `json:"ran,omitempty"`
 	Hit *int `json:"hit,omitempty"`
-	// Actions are further bits, each of which the table sets when it hit an entry that has one of some actions.
+	// Actions are further bits. The table sets each when it hit an entry with one of the bit's actions.
 	Actions []ActionBit `json:"actions,omitempty"`
 }
 
-// An ActionBit is a bit, from 0 of the container, that says that a packet hit an entry with one of some actions, as
-// [Graph.Acts] names them.
+// An ActionBit is a bit, from 0 in the container, for a hit of an entry with one of some actions, in the names of
+// [Graph.Acts].
 type ActionBit struct {
 	Bit int      `json:"bit"`
 	Of  []string `json:"of"`
 }
 
-// Containers are those of PHV; an error says what ParseContainers does not take.
+// Containers parses PHV. Its error is that of ParseContainers.
 func (p *Plan) Containers() (Containers, error) { return ParseContainers(p.PHV) }
 
-// Seal gives the plan its ID: a checksum of what a reader of records must know, which bits mean what on
-// which graph, so that records of another plan are recognised. It is never 0.
+// Seal sets the plan's ID, by which records of another plan are recognised. The ID is a checksum of what readers of
+// records need: the meaning of the bits, and the graph. It is never 0.
 func (p *Plan) Seal() {
 	key := struct {
 		PHV, Mode string
@@ -167,24 +163,24 @@ func (p *Plan) Seal() {
 		Graph     *Graph
 	}{p.PHV, p.Mode, p.Recorded, p.Graph}
 	text, err := json.Marshal(key)
-	if err != nil { // strings and numbers only
+	if err != nil { // strings and numbers cannot fail
 		panic(err)
 	}
 	p.ID = max(crc32.ChecksumIEEE(text), 1)
 }
 
-// A Mark is one bit of a record: the table that sets it, and when.
+// A Mark is one bit of a record: its table, and the condition on which the table sets it.
 type Mark struct {
 	Table string
-	Hit   bool // false: when it ran
-	Bit   int  // of the whole record: container 0 begins at 0
-	// Of are actions: the table sets the bit when it hit an entry that has one of them. nil: of whatever action. Only
-	// a mark of a hit has them.
+	Hit   bool // if false, the table sets the bit when it runs
+	Bit   int  // bit in the whole record, where container 0 begins at 0
+	// Of lists actions: the table sets the bit only if it hit an entry with one of them. Nil means any action. Only a
+	// mark of a hit has actions.
 	Of []string
 }
 
-// Marks are the bits of the plan in the order of Recorded, of a table the one that says that it ran
-// first. An error names a table whose bit is outside of its container, or another's, or of no action, or of one twice.
+// Marks returns the bits of the plan in the order of Recorded, with the bit for a table's execution first. It returns
+// an error for a table with an invalid bit: outside its container, used twice, or with no or duplicate actions.
 func (p *Plan) Marks() ([]Mark, error) {
 	c, err := p.Containers()
 	if err != nil {
@@ -216,7 +212,7 @@ func (p *Plan) Marks() ([]Mark, error) {
 	return marks, nil
 }
 
-// actions says what is wrong with those of a mark.
+// actions returns an error if the actions of a mark are invalid.
 func (m *Mark) actions() error {
 	if m.Of != nil && len(m.Of) == 0 {
 		return errors.New("is of no action, want some of the table's")
@@ -231,7 +227,7 @@ func (m *Mark) actions() error {
 	return nil
 }
 
-// marks are those of a table, their bits counted from that of its container.
+// marks returns the marks of a table, with bits relative to its container.
 func (r *Recorded) marks() (list []Mark) {
 	if r.Ran != nil {
 		list = append(list, Mark{Table: r.Table, Bit: *r.Ran})

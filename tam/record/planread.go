@@ -7,9 +7,9 @@ import (
 	"reflect"
 )
 
-// ReadPlan reads a plan from JSON of at most [MaxJSON] bytes, as `tamtam plan --format json` writes it. An error names
-// the field, what it is and what it would have to be. What the plan says of its graph is checked by who works with it;
-// that its bits are what they can be, by [Plan.Marks].
+// ReadPlan decodes a plan from JSON of at most [MaxJSON] bytes, as `tamtam plan --format json` writes it. An error
+// names the field, its value and what would be valid. It does not check the plan's graph or its bits. The users of the
+// graph and [Plan.Marks] do.
 func ReadPlan(text []byte) (*Plan, error) {
 	if len(text) > MaxJSON {
 		return nil, fmt.Errorf("a plan of %d bytes, want at most %d", len(text), MaxJSON)
@@ -28,7 +28,7 @@ func ReadPlan(text []byte) (*Plan, error) {
 	return &p, nil
 }
 
-// kindWords says in JSON's words what a field takes.
+// kindWords describes the valid values of a field in JSON's terms.
 func kindWords(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.String:

@@ -2,18 +2,17 @@ package record
 
 import "fmt"
 
-// MaxReach is how many nodes a graph may have for a Reach: the memory is the square of it in bits.
+// MaxReach is the maximum number of nodes of a graph for a Reach, whose memory is the square of it in bits.
 const MaxReach = 16_384
 
-// A Reach knows which nodes of a graph come before which, and of which no packet can run both. Nodes
-// are numbers as in [Index].
+// A Reach holds the order of a graph's nodes and their mutual exclusion. Nodes are numbered as in [Index].
 type Reach struct {
 	x     *Index
-	after [][]uint64 // of each reached node, the set of those that come after it
+	after [][]uint64 // for each reachable node, the set of nodes after it
 }
 
-// NewReach indexes g and walks all its edges once. It refuses a graph of more than [MaxReach]
-// nodes, and what [NewIndex] refuses.
+// NewReach indexes g and visits all its edges once. It refuses a graph of more than [MaxReach] nodes, and the graphs
+// that [NewIndex] refuses.
 func NewReach(g *Graph) (*Reach, error) {
 	if len(g.Nodes) > MaxReach {
 		return nil, fmt.Errorf("a graph of %d nodes, want at most %d to tell which exclude each other",
@@ -41,27 +40,25 @@ func NewReach(g *Graph) (*Reach, error) {
 	return r, nil
 }
 
-// Index returns the number of a node; false: the graph has none of this id.
+// Index returns the number of a node. It returns false if the graph has no node of this id.
 func (r *Reach) Index(id string) (int, bool) {
 	i, ok := r.x.Of[id]
 	return i, ok && i < len(r.x.Next)
 }
 
-// Before reports whether a packet can run a and later b, which are two nodes.
+// Before reports whether a packet can run node a and later node b.
 func (r *Reach) Before(a, b int) bool {
 	return r.after[a] != nil && r.after[a][b/64]>>(b%64)&1 != 0
 }
 
-// Exclusive reports whether no packet runs both a and b, which are two nodes. A node that no packet
-// reaches excludes every other.
+// Exclusive reports whether no packet runs both node a and node b. An unreachable node excludes every other node.
 func (r *Reach) Exclusive(a, b int) bool {
 	return a != b && !r.Before(a, b) && !r.Before(b, a)
 }
 
-// Cuts returns the nodes on every path, in the order of the paths.
+// Cuts returns the nodes that are on every path, in path order.
 func (r *Reach) Cuts() []int {
-	// In an order in which edges only lead forward, a node can be bypassed if an edge leads from before
-	// it to after it.
+	// In topological order, a node can be bypassed if an edge leads from before it to after it.
 	place := make([]int, len(r.x.Next)+1)
 	for i, a := range r.x.Order {
 		place[a] = i

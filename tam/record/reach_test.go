@@ -11,12 +11,12 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// figure4 is the graph of the paper's figure 4: tables A to E, conditions X and Y.
+// figure4 returns the graph of the paper's figure 4: tables A to E, conditions X and Y.
 func figure4() *Graph {
 	return graphOf("A", "A X", "X B", "X Y", "Y C", "Y D", "B D", "C D", "D E", "A E", "E EXIT")
 }
 
-// graphOf makes a graph of tables, of X, Y and Z as conditions, and of edges "from to".
+// graphOf returns a graph of edges "from to", in which X, Y and Z are conditions and other nodes tables.
 func graphOf(init string, edges ...string) *Graph {
 	g := &Graph{Pipeline: "ingress", Init: init}
 	seen := map[string]bool{Exit: true}
@@ -83,7 +83,7 @@ func TestReachWithoutNodes(t *testing.T) {
 	}
 }
 
-// A node that no packet reaches is not an error: programs have tables that they do not apply.
+// An unreachable node is not an error: programs contain tables that they do not apply.
 func TestReachOfUnreached(t *testing.T) {
 	r, err := NewReach(graphOf("A", "A B", "B EXIT", "U B"))
 	if err != nil {
@@ -125,7 +125,7 @@ func TestBadGraphs(t *testing.T) {
 	}
 }
 
-// long is a chain of n tables.
+// long returns a chain of n tables.
 func long(n int) *Graph {
 	g := &Graph{Init: "t0"}
 	for i := range n {
@@ -136,7 +136,7 @@ func long(n int) *Graph {
 	return g
 }
 
-// A long cycle is named by its beginning, and found without recursion.
+// The error for a long cycle shows its first nodes, and the search does not recurse.
 func TestLongCycle(t *testing.T) {
 	g := long(100_000)
 	g.Edges[len(g.Edges)-1].To = "t0"
@@ -180,7 +180,7 @@ func TestReachIsAllPaths(t *testing.T) {
 	})
 }
 
-// randomGraph has its nodes in no order.
+// randomGraph returns a random graph with its nodes in random order.
 func randomGraph(r *rand.Rand, n int) *Graph {
 	name := r.Perm(n)
 	id := func(i int) string {

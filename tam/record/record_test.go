@@ -24,7 +24,7 @@ func TestContainers(t *testing.T) {
 	}
 }
 
-// The bits of a record on the wire are those of the word that the chip has.
+// The bits of an encoded record are those of the chip's word.
 func TestRecordBits(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 500}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -84,7 +84,7 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		again := r.Append(bytes.Clone(frame))
-		again[len(again)-1] |= b[len(b)-1] & 15 // flags that are ignored
+		again[len(again)-1] |= b[len(b)-1] & 15 // ignored flags
 		if !bytes.Equal(again, b) {
 			t.Fatalf("% x read as %+v", b, r)
 		}
@@ -130,7 +130,7 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// A condition that asks for ports, queues and lengths is true or not, as far as a record tells.
+// A condition on ports, queues and lengths is evaluated as far as the record contains these.
 func TestOutcomes(t *testing.T) {
 	term := func(field, is string, value uint64) Term { return Term{Field: field, Is: is, Value: value} }
 	port, queue, other := term(FieldOut, "eq", 4), term(FieldQueue, "ge", 3), Term{}
@@ -157,7 +157,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// What is wrong with a plan's bits is said by table and bit, what is wrong with its text by field and value.
+// The error for invalid bits names table and bit, the error for invalid text names field and value.
 func TestPlanRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		`[]`: `plan: it is a JSON array, want an object`, ``: "unexpected end of JSON input",
@@ -196,7 +196,7 @@ func TestPlanRefused(t *testing.T) {
 	}
 }
 
-// Whatever a plan says, it is refused, or has bits that are each one table's, in as many bits as there are.
+// Any plan is either refused, or its bits each belong to one table and fit in the record.
 func FuzzPlan(f *testing.F) {
 	f.Add([]byte(
 		`{"id":7,"phv":"8+16","mode":"exec+action","recorded":[{"table":"t","bits":4,"container":1,"stage":2,"ran":0,` +

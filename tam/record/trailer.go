@@ -5,36 +5,35 @@ import (
 	"fmt"
 )
 
-// A Record is the end of a mirrored frame, after the part of the frame that the mirror session keeps,
-// without FCS. Big-endian:
+// A Record is the end of a mirrored frame without FCS, after the part of the frame that the mirror session keeps.
+// Big-endian:
 //
 //	bytes  field
 //	n      the containers in order, each most significant byte first
-//	m      identities, if they are asked for: see [IdentityKind]
+//	m      identities, if the session records them: see [IdentityKind]
 //	4      switch id
 //	4      id of the plan
 //	10     ingress time: 48-bit seconds, 32-bit nanoseconds (IEEE 1588)
-//	10     time at which the record was taken, likewise
-//	2      ingress port: N of EthernetN; 65535 none
-//	2      egress port, likewise; 65535: the CPU, or none if it was dropped
+//	10     time of the record, in the same format
+//	2      ingress port: N of EthernetN; 65535 if none
+//	2      egress port: N of EthernetN; 65535 for the CPU, or if it was dropped
 //	4      length of the frame as received, without FCS
-//	1      drop reason; 0: forwarded. Graph.Reasons names them
-//	1      the trap that took the packet out of forwarding, or of which the CPU has the
-//	       copy; 0: none. Graph.Traps names them
-//	1      queue of the egress port, or of the CPU; 255: it came to none
-//	2      ingress port as programs see it: its first lane
-//	2      egress port, likewise; 65535: the CPU, or none if it was dropped
+//	1      drop reason by Graph.Reasons; 0 if forwarded
+//	1      trap, by Graph.Traps, that stopped the packet or copied it to the CPU;
+//	       0 if none
+//	1      queue of the egress port, or of the CPU; 255 if it reached none
+//	2      ingress port in the numbers of programs: its first lane
+//	2      egress port, also by first lane; 65535 for the CPU, or if it was dropped
 //	1      m
 //	1      n
 //	1      0x5C
-//	1      version 2 in the high nibble, flags in the low: bit 0 clock not
-//	       synchronised, bit 1 identities left out, for there was no room, bit 2 the clock was
+//	1      version 2 in the high nibble, flags in the low nibble: bit 0 clock not
+//	       synchronised, bit 1 identities left out because they did not fit, bit 2 clock
 //	       set between the two times; others zero and ignored
 //
-// Version 1 has neither identities nor what stands between drop reason and n.
+// Version 1 has neither identities nor the fields between drop reason and n.
 //
-// IP and transport lengths of the mirrored frame do not cover it; those of the
-// tunnel do.
+// IP and transport lengths of the mirrored frame do not cover it. Those of the tunnel do.
 type Record struct {
 	Bits       []byte // the n bytes of the containers
 	Identities []byte // the m bytes
@@ -47,29 +46,29 @@ type Record struct {
 	Length         uint32
 	Why            uint8
 	Unsynchronised bool
-	ClockSet       bool // between In and At, so that they cannot be compared
-	// Old is version 1, of which nothing of the following is known.
+	ClockSet       bool // the clock was set between In and At, so these cannot be compared
+	// Old means version 1, in which the following fields are unknown.
 	Old             bool
 	Trap            uint8
 	Queue           uint8
 	InLane, OutLane uint16
-	NoRoom          bool // for identities
+	NoRoom          bool // identities were left out because they did not fit
 }
 
-// A Time is a time of day as IEEE 1588 writes it: seconds since 1970, of which 48 bits are on the wire,
-// and nanoseconds below 10^9.
+// A Time is a time of day in the format of IEEE 1588: seconds since 1970, of which 48 bits are encoded, and nanoseconds
+// below 10^9.
 type Time struct {
 	Seconds     uint64
 	Nanoseconds uint32
 }
 
-// NoPort is the number of a port that is not one of the front panel.
+// NoPort is the number of a port that is not on the front panel.
 const NoPort = 65535
 
-// NoQueue is the queue of what came to none.
+// NoQueue is the queue number of a packet that reached no queue.
 const NoQueue = 255
 
-// TailLen is the length in bytes of what follows bits and identities.
+// TailLen is the length of the part after bits and identities, in bytes.
 const TailLen = 47
 
 const (
@@ -85,7 +84,7 @@ const (
 	flagClockSet
 )
 
-// Len is the length in bytes of a record with n bytes of containers, and no identities.
+// Len returns the length in bytes of a record with n bytes of containers and no identities.
 func Len(n int) int { return n + TailLen }
 
 // Append appends the record to b.
@@ -93,7 +92,7 @@ func (r *Record) Append(b []byte) []byte {
 	return r.AppendTail(append(append(b, r.Bits...), r.Identities...))
 }
 
-// AppendTail appends what follows bits and identities to b.
+// AppendTail appends the part after bits and identities to b.
 func (r *Record) AppendTail(b []byte) []byte {
 	b = binary.BigEndian.AppendUint32(b, r.Switch)
 	b = binary.BigEndian.AppendUint32(b, r.Plan)
@@ -127,8 +126,8 @@ func (t Time) append(b []byte) []byte {
 	return binary.BigEndian.AppendUint32(b, t.Nanoseconds)
 }
 
-// Decode splits the record from the end of a mirrored frame, which is without FCS. Bits, identities and frame share
-// memory with b. An error says why b does not end with a record; frame is then all of b.
+// Decode splits the record from the end of a mirrored frame without FCS. Bits, identities and frame share memory with
+// b. An error explains why b does not end with a record, and frame is then all of b.
 func Decode(b []byte) (r Record, frame []byte, err error) {
 	if len(b) < oldLen {
 		return r, b, fmt.Errorf("%d bytes, want at least the %d of a record", len(b), oldLen)
@@ -179,9 +178,8 @@ func readTime(b []byte) Time {
 	}
 }
 
-// Put writes record word w, whose bit 0 is bit 0 of container 0, as bytes: each
-// container most significant byte first. dst has c.Bytes() bytes; c has at most 64
-// bits.
+// Put encodes record word w, whose bit 0 is bit 0 of container 0. Each container is encoded most significant byte
+// first. dst has c.Bytes() bytes, and c at most 64 bits.
 func (c Containers) Put(dst []byte, w uint64) {
 	for _, width := range c {
 		n := int(width / 8)
@@ -193,8 +191,7 @@ func (c Containers) Put(dst []byte, w uint64) {
 	}
 }
 
-// Bit returns bit i of a record, counted as [Mark] does. A bit beyond the containers, or beyond what
-// bits has, is not set.
+// Bit returns bit i of a record, counted as in [Mark]. A bit beyond the containers or beyond bits is not set.
 func (c Containers) Bit(bits []byte, i int) bool {
 	at := 0
 	for _, width := range c {

@@ -10,17 +10,17 @@ import (
 	"tamtam/tam/recordplan/p4graph"
 )
 
-// Actions are recorded of packets that hit. Where that counts, a table is unfolded: behind its hits there are tables
-// without key, its asides, by which the ways of its actions part. To run an aside is to set bits of the record, so
-// that what is known of tables that run holds of actions too.
+// Recording of the actions of hits. Where actions matter, a table is unfolded: asides, tables without a key, are
+// inserted behind its hits, where the paths of its actions separate. Running an aside stands for setting bits of the
+// record. So everything that holds for tables that run also holds for actions.
 
-// A share is how many of all packets at a node go on to another.
+// A share is the share of a node's packets that go to another node.
 type share struct {
 	to string
 	p  float64
 }
 
-// acted is where packets go on from a table: those that miss, and those that hit, by the action of their entry.
+// acted describes the edges from a table: those of misses, and those of hits by the action of the entry.
 type acted struct {
 	node int
 	acts []string
@@ -28,20 +28,20 @@ type acted struct {
 	hit  [][]share
 }
 
-// an aside is a table behind the hits of another. Its shares are of those that come to it.
+// An aside is a table behind the hits of another. Its shares are relative to the packets that reach it.
 type aside struct {
 	id string
 	to []share
 }
 
-// An unfolding is what becomes of the edges from a table.
+// An unfolding replaces the edges from a table.
 type unfolding struct {
 	node      int
 	hit, miss []share
 	asides    []aside
 }
 
-// shareOf is how many packets go from a node to another by edges of a label ("": any).
+// shareOf returns the share of packets that go from a node to another by edges of a label. "" means any label.
 func shareOf(p record.Probabilities, from, to, label string) (sum float64) {
 	for _, e := range p.Edges {
 		if e.From == from && targetOf(e) == to && (label == "" || e.Label == label) {
@@ -51,7 +51,7 @@ func shareOf(p record.Probabilities, from, to, label string) (sum float64) {
 	return sum
 }
 
-// actedAt finds the ways from a node whose entries have some actions; p are complete.
+// actedAt returns the edges from a node whose entries have some actions. p must be complete.
 func actedAt(g *record.Graph, node int, acts []string, p record.Probabilities) acted {
 	a := acted{node: node, acts: acts, hit: make([][]share, len(acts))}
 	id := g.Nodes[node].ID
@@ -80,10 +80,10 @@ func actedAt(g *record.Graph, node int, acts []string, p record.Probabilities) a
 	return a
 }
 
-// split tells hits from misses where edges do not: hits is their share of all packets, of what goes from here to a
-// node by a label. Edges of misses lead where only misses go.
+// split separates hits from misses where edges do not. hits is the table's hit rate, and of returns the share of the
+// node's packets that go to a successor by a label. Edges labelled as misses are for misses only.
 func (a *acted) split(edges []record.Edge, parallel map[string]int, hits float64, of func(to, label string) float64) {
-	bare := 0.0 // goes where only misses lead
+	bare := 0.0 // share of misses on edges for misses only
 	for _, e := range edges {
 		if e.Label == record.Miss {
 			bare += of(e.To, "") / float64(parallel[e.To])
@@ -104,7 +104,7 @@ func (a *acted) split(edges []record.Edge, parallel map[string]int, hits float64
 	}
 }
 
-// each gives what goes on by an edge to the action of its label, to all alike if it is none's.
+// each gives the share of an edge to the action of its label, or equally to all actions if the label is no action.
 func (a *acted) each(to string, s float64, label *string) {
 	if label != nil && *label != "" {
 		if i := slices.Index(a.acts, *label); i >= 0 {
@@ -124,7 +124,7 @@ func targetOf(e record.EdgeProbability) string {
 	return *e.To
 }
 
-// join adds up shares of the same successor.
+// join adds up the shares of equal successors.
 func join(lists ...[]share) (sum []share) {
 	for _, list := range lists {
 		for _, s := range list {
@@ -145,7 +145,7 @@ func total(list []share) (sum float64) {
 	return sum
 }
 
-// within makes shares of what comes to a node of those of all; where nothing comes each has as much.
+// within scales shares to a sum of 1. If all are zero, they become equal.
 func within(list []share) []share {
 	sum := total(list)
 	list = slices.Clone(list)
@@ -159,12 +159,13 @@ func within(list []share) []share {
 	return list
 }
 
-// asideID names an aside of a node, by a number.
+// asideID returns the id of an aside of a node by its number.
 func asideID(node, number int) string { return fmt.Sprintf("\x00%d.%d", node, number) }
 
-// digits unfolds a table so that the binary digits of an action's number are asides, the lowest first: aside v is of
-// the actions whose number ends with v, which is a digit 1 and what is below it. Aside v leads to those that have one
-// more digit 1 than it, and on to where action v goes. So behind what the lower digits say one aside has each digit.
+// digits unfolds a table so that the binary digits of an action's number are asides, the lowest first. Aside v is for
+// the actions whose number ends with the digits of v, whose highest digit is 1. Aside v leads to the asides with one
+// more digit 1, and to the successors of action v. So for each value of the lower digits, one aside represents each
+// digit.
 func (a *acted) digits() unfolding {
 	u := unfolding{node: a.node, miss: join(a.miss)}
 	n := len(a.acts)
@@ -189,7 +190,7 @@ func (a *acted) digits() unfolding {
 	return u
 }
 
-// coded unfolds a table so that there is an aside for each code but 0; classes say which actions have which.
+// coded unfolds a table with an aside for each code except 0. classes assigns codes to actions.
 func (a *acted) coded(classes []codeClass) unfolding {
 	u := unfolding{node: a.node, miss: join(a.miss)}
 	for i, c := range classes {
@@ -209,7 +210,7 @@ func (a *acted) coded(classes []codeClass) unfolding {
 	return u
 }
 
-// unfold rewires a graph, and complete probabilities of it. The nodes that there were keep their numbers.
+// unfold applies unfoldings to a graph and to its complete probabilities. Existing nodes keep their numbers.
 func unfold(g *record.Graph, p record.Probabilities, list []unfolding) (*record.Graph, record.Probabilities) {
 	out := *g
 	out.Deps, out.Ends, out.Only, out.Tests, out.Edges = []record.Dep{}, nil, nil, nil, nil
@@ -254,15 +255,15 @@ func unfold(g *record.Graph, p record.Probabilities, list []unfolding) (*record.
 	return &out, q
 }
 
-// A layer is a binary digit of the number of a table's action: what one bit of a record says.
+// A layer is a binary digit of the number of a table's action, which one bit of a record contains.
 type layer struct {
-	table int      // whose actions they are
-	prior int      // the table that stands for the digit below; -1: there is none
+	table int      // the table of the actions
+	prior int      // the table for the digit below, or -1 if there is none
 	also  []int    // the other asides of the digit
-	of    []string // the actions that have it
+	of    []string // the actions with this digit
 }
 
-// withActions is the model of the same program in which the actions of tables are told apart.
+// withActions returns the model of the same program with actions distinguished.
 func (m *Model) withActions() (*Model, error) {
 	var list []unfolding
 	var all []acted
@@ -299,7 +300,7 @@ func (m *Model) withActions() (*Model, error) {
 	return x, nil
 }
 
-// writer is the table of the program that writes a bit of a table of the model.
+// writer returns the program's table that writes a bit of a table of the model.
 func (m *Model) writer(t int) int {
 	if l := m.tables[t].layer; l != nil {
 		return l.table
@@ -307,7 +308,7 @@ func (m *Model) writer(t int) int {
 	return t
 }
 
-// own is the model of the program as it is, without actions.
+// own returns the model of the program itself, without actions.
 func (m *Model) own() *Model {
 	if m.plain != nil {
 		return m.plain
@@ -315,10 +316,10 @@ func (m *Model) own() *Model {
 	return m
 }
 
-// asides reports whether a table of the model is none of the program.
+// aside reports whether a table of the model does not belong to the program.
 func (m *Model) aside(t int) bool { return t >= len(m.own().tables) }
 
-// nodesOf calls f for the place of each node of its segment whose running a bit of a table shows.
+// nodesOf calls f with the segment index of each node whose execution is shown by a bit of table t.
 func (m *Model) nodesOf(t int, f func(at int)) {
 	f(m.tables[t].at)
 	if l := m.tables[t].layer; l != nil {
@@ -328,7 +329,7 @@ func (m *Model) nodesOf(t int, f func(at int)) {
 	}
 }
 
-// recovery is the path recovery rate of a plan.
+// recovery returns the path recovery rate of a plan.
 func recovery(p *record.Plan, given record.Probabilities) (float64, error) {
 	g, classes, err := codedGraph(p, p.Graph, given)
 	if err != nil {
@@ -349,23 +350,23 @@ func recovery(p *record.Plan, given record.Probabilities) (float64, error) {
 	return m.Recovery(set), nil
 }
 
-// A codeClass are the actions for which a table sets the same bits for actions: code, whose bit i is the i-th of them.
+// A codeClass holds the actions for which a table sets the same action bits. Bit i of code is the i-th of them.
 type codeClass struct {
 	code    uint64
 	actions []string
 }
 
-// A weighed graph has its probabilities with it.
+// A weighed graph is a graph with its probabilities.
 type weighed struct {
 	graph *record.Graph
 	p     record.Probabilities
 }
 
-// maxActionBits is how many bits a table may have for its actions.
+// maxActionBits is the maximum number of action bits of a table.
 const maxActionBits = 64
 
-// codedGraph unfolds the tables of a graph whose actions a plan records, by the codes that they have there. The
-// classes are by node.
+// codedGraph unfolds the tables whose actions a plan records, by the codes of the actions. It returns the classes by
+// node.
 func codedGraph(p *record.Plan, g *record.Graph, given record.Probabilities) (weighed, map[int][]codeClass, error) {
 	all := map[int][]codeClass{}
 	var list []unfolding
@@ -410,7 +411,7 @@ func codedGraph(p *record.Plan, g *record.Graph, given record.Probabilities) (we
 	return weighed{out, q}, all, nil
 }
 
-// actionBits checks what a plan says of a table's actions.
+// actionBits checks a plan's action bits of a table.
 func actionBits(r *record.Recorded, acts []string) error {
 	if acts == nil {
 		return fmt.Errorf("table %q records actions, and its entries have no two", r.Table)

@@ -14,7 +14,8 @@ import (
 	"tamtam/tam/recordplan/p4graph"
 )
 
-// giveActions gives tables with a key actions, and to some edges those that do not tell hits from misses their names.
+// giveActions gives actions to tables with a key, and labels some edges that do not distinguish hits from misses with
+// them.
 func giveActions(r *rand.Rand, g *record.Graph) {
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
@@ -38,14 +39,14 @@ func giveActions(r *rand.Rand, g *record.Graph) {
 	}
 }
 
-// A run is a packet's way through a graph, and its record: of a table with a key the action that its hit has run.
+// A run is a packet's path through a graph and its record. acts holds the action of each table with a key that hit.
 type run struct {
 	path []record.Step
 	acts []string
 	bits []byte
 }
 
-// runThrough takes a packet from edge to edge, and sets bits as the plan says.
+// runThrough sends a packet through the graph, and sets bits as the plan requires.
 func runThrough(r *rand.Rand, p *record.Plan) run {
 	c, _ := p.Containers()
 	marks, _ := p.Marks()
@@ -89,8 +90,8 @@ func runThrough(r *rand.Rand, p *record.Plan) run {
 	return x
 }
 
-// What plans with actions say of themselves is true, which the checker knows by itself; what a packet ran is among what
-// its record is read as, and is it where that is certain.
+// The figures of plans with actions are correct by the independent checker. The decoded paths of a record include the
+// packet's path, and equal it where the result is certain.
 func TestActions(t *testing.T) {
 	said, open := 0, 0
 	shapes := []shape{{tables: 4, conditions: 3, parts: 3, deps: 0.4}, {tables: 7, conditions: 4, parts: 1},
@@ -134,7 +135,8 @@ func TestActions(t *testing.T) {
 	}
 }
 
-// reads holds what a record is read as against the packet; it counts the actions that it tells, and leaves open.
+// reads compares the decoded paths of a record with the packet. It counts the actions that are known and those that are
+// open.
 func reads(t *testing.T, d *Decoder, x run) (said, open int) {
 	t.Helper()
 	a, err := d.Decode(x.bits, Told{})
@@ -171,7 +173,7 @@ func reads(t *testing.T, d *Decoder, x run) (said, open int) {
 	return said, open
 }
 
-// Bits that no action of a table sets are told as impossible, as is what a plan says wrongly of actions.
+// Bits that no action of a table sets make a record impossible. Wrong actions in a plan are refused.
 func TestActionsRefused(t *testing.T) {
 	g := &record.Graph{Pipeline: "ingress", Init: "t", Nodes: []record.Node{
 		{ID: "t", Kind: record.Table, Actions: []string{"a", "b", "c"}}},
@@ -219,8 +221,7 @@ func TestActionsRefused(t *testing.T) {
 	}
 }
 
-// Whatever a plan with actions says, it is refused, or records are read by it: each action that a path tells is one
-// that its table may have.
+// Any plan with actions is either refused or can decode records. Each action on a decoded path belongs to its table.
 func FuzzActions(f *testing.F) {
 	graph := `"graph":{"pipeline":"ingress","init":"t","nodes":[{"id":"t","kind":"table","actions":["a","b","c"]},
 	 {"id":"u","kind":"table"}],

@@ -6,7 +6,7 @@ import (
 	"tamtam/tam/record"
 )
 
-// plan turns the best set into a plan.
+// plan returns the plan for the best set.
 func (x *search) plan() (*record.Plan, error) {
 	m, f := x.m, &x.best
 	own := m.own()
@@ -50,7 +50,7 @@ func (x *search) stagesWhy() string {
 	return "as few as the program's dependencies take"
 }
 
-// recorded gives each table its bits, in the order of picking.
+// recorded assigns bits to each table, in the order of selection.
 func (x *search) recorded(f *found) []record.Recorded {
 	used := make([]int, len(x.settings.Containers))
 	take := func(c int) *int {
@@ -78,7 +78,7 @@ func (x *search) recorded(f *found) []record.Recorded {
 	return list
 }
 
-// placement puts every table into the first stage that the recorded ones leave it.
+// placement assigns to every table the first stage that the recorded tables allow.
 func (x *search) placement(f *found) map[string]int {
 	stage := slices.Clone(x.space.first)
 	for i, l := range f.loads {
@@ -94,8 +94,8 @@ func (x *search) placement(f *found) map[string]int {
 	return placement
 }
 
-// Choices returns what a plan records, table by table in its order: one for each bit, having run before
-// the hit, but none for actions.
+// Choices returns the choices of a plan, in the order of its tables. Each bit is one choice, and execution precedes the
+// hit. Action bits are omitted.
 func (m *Model) Choices(p *record.Plan) []Choice {
 	var list []Choice
 	for _, r := range p.Recorded {
@@ -113,8 +113,8 @@ func (m *Model) Choices(p *record.Plan) []Choice {
 	return list
 }
 
-// StagesFor returns the least number of stages of the program with the record code of a plan, where
-// each table writes the container that the plan gives it; 0 if it is not known.
+// StagesFor returns the minimum number of stages for the program with the record code of a plan. Each table writes its
+// container in the plan. It returns 0 if the number is unknown.
 func (m *Model) StagesFor(p *record.Plan) int {
 	c, err := p.Containers()
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// branchAndBound finds the best set. It begins with what greedy finds from all starts; sets that cannot
-// be better are skipped. The bounds are those of [relaxation].
+// branchAndBound finds the best set. It starts with greedy from all starts, and skips sets that cannot be better. The
+// bounds are those of [relaxation].
 func (x *search) branchAndBound() {
 	if x.settings.Paper {
 		x.algorithm2(nil)
@@ -18,7 +18,7 @@ func (x *search) branchAndBound() {
 	x.prove()
 }
 
-// prove finds a better set than the best so far, or proves that there is none.
+// prove finds a better set than the best so far, or proves that none exists.
 func (x *search) prove() {
 	r := x.relax()
 	if x.proven() {
@@ -29,7 +29,7 @@ func (x *search) prove() {
 	x.best.bound = min(x.best.bound, max(x.best.entropy, b.open))
 }
 
-// relax bounds the entropy of any plan.
+// relax sets an upper bound of the entropy of all plans.
 func (x *search) relax() *relaxation {
 	r := x.newRelaxation()
 	x.best.bound = r.bound()
@@ -42,8 +42,7 @@ func (x *search) relax() *relaxation {
 
 func (x *search) proven() bool { return x.best.bound-x.best.entropy < alike }
 
-// improve exchanges bits of the best set as long as that makes it better: greedy starts again without
-// one of them.
+// improve exchanges bits of the best set while the set improves: it removes a bit and restarts greedy without it.
 func (x *search) improve() {
 	for better := true; better; {
 		better = false
@@ -53,7 +52,7 @@ func (x *search) improve() {
 			}
 			rest := slices.Delete(slices.Clone(x.best.set), i, i+1)
 			if slices.ContainsFunc(rest, func(o bit) bool { return o.table == b.table }) && !b.hit {
-				continue // the hit needs it
+				continue // the hit requires it
 			}
 			was := x.best.entropy
 			x.banned = b.table
@@ -67,22 +66,22 @@ func (x *search) improve() {
 	}
 }
 
-// spent reports whether the search must end. A fit costs more than a set, and a call of
-// the solver much more.
+// spent reports whether the search must end. A fit costs more than an evaluated set, and a call of the solver much
+// more.
 func (x *search) spent() bool {
 	return x.exhausted() || x.sets+10*x.fitted+300*x.space.solves > x.settings.Budget
 }
 
-// arcsForSet is how many arcs the evaluation of a set of a usual program may cost.
+// arcsForSet is the number of arcs that the evaluation of a set may cost in a typical program.
 const arcsForSet = 1000
 
-// exhausted reports whether no set at all may be evaluated any more: in a large program, or with much
-// of it recorded, even few sets are much work.
+// exhausted reports whether no further set may be evaluated. In a large program, or with many recorded tables, even a
+// small number of sets is much work.
 func (x *search) exhausted() bool { return x.ctx.Err() != nil || x.arcs > x.enough() }
 
 func (x *search) enough() uint64 { return arcsForSet * max(x.settings.Budget, DefaultBudget) }
 
-// worn reports whether even greedy, which goes on with what it knows, must end.
+// worn reports whether even greedy must end, which continues with known gains after exhausted.
 func (x *search) worn() bool { return x.ctx.Err() != nil || x.arcs > 2*x.enough() }
 
 // fit checks a set against the constraints.
@@ -92,27 +91,26 @@ func (x *search) fit(loads []load) ([]cell, verdict) {
 	return x.space.fit(loads)
 }
 
-// A branching is a search through the pieces of a relaxation in their order.
+// A branching is a search through the pieces of a relaxation, in their order.
 type branching struct {
 	*search
 	r    *relaxation
-	open float64 // the most entropy of a set that was not examined
+	open float64 // maximum entropy of the sets that were not examined
 }
 
-// A partial set has been decided for the pieces so far; it contains the must-record
-// tables of the others.
+// A partial set is decided for the pieces so far. It contains the must-record tables of the other pieces.
 type partial struct {
 	set   []bit
-	bits  int     // left for the pieces that follow
-	cells int     // likewise
-	value float64 // what the decided pieces have, less prices, with what all cells earn
+	bits  int     // bits left for the following pieces
+	cells int     // cells left for the following pieces
+	value float64 // entropy of the decided pieces minus prices, plus the income of all cells
 	loads []load
 	at    []cell
-	fit   bool // loads and at are those of set
+	fit   bool // loads and at belong to set
 }
 
-// hopeless reports whether sets with this bound cannot be better than the best. Those that the search
-// has no budget for stay open.
+// hopeless reports whether sets with this bound cannot improve on the best set. If the budget is spent, it also returns
+// true, and open keeps the bound.
 func (b *branching) hopeless(bound float64) bool {
 	if bound < b.best.entropy+alike {
 		return true
@@ -124,7 +122,7 @@ func (b *branching) hopeless(bound float64) bool {
 	return false
 }
 
-// piece decides a piece and all after it.
+// piece decides piece i and all after it.
 func (b *branching) piece(i int, f partial) {
 	if b.hopeless(f.value + b.r.rest[i][f.bits][f.cells]) {
 		return
@@ -155,7 +153,7 @@ func (b *branching) piece(i int, f partial) {
 	slices.SortStableFunc(list, func(a, c choice) int { return cmp.Compare(c.bound, a.bound) })
 	for _, c := range list {
 		if b.hopeless(c.bound) {
-			return // as are all that follow
+			return // all that follow are hopeless too
 		}
 		next := f
 		next.bits -= len(c.o.set)
@@ -168,7 +166,7 @@ func (b *branching) piece(i int, f partial) {
 	}
 }
 
-// join adds bits to a set if it can be recorded with them. Sets that could not be decided stay open.
+// join adds bits to a set if the result can be recorded. Sets that could not be decided stay open.
 func (b *branching) join(f *partial, bits []bit, bound float64) bool {
 	set := slices.Clone(f.set)
 	for _, o := range bits {
@@ -206,7 +204,7 @@ type bitwise struct {
 	i     int
 	p     *piece
 	sc    *scorer
-	value float64 // of the pieces before
+	value float64 // value of the earlier pieces
 }
 
 func (b *branching) large(i int, f partial) {
@@ -225,11 +223,11 @@ func (b *branching) large(i int, f partial) {
 	w.decide(f, slices.Clone(p.must), on, gains)
 }
 
-// decide takes the bit that adds most, or leaves it, and so on. The gains are those of a
-// smaller set, which bound those now.
+// decide branches on the bit with the largest gain: with it, and without it. The gains are those of a smaller set,
+// which bound the current ones.
 func (w *bitwise) decide(f partial, own []bit, on []bool, gains []float64) {
 	if w.spent() {
-		// The relaxation bounds what the piece can be at all.
+		// The relaxation bounds the value of the piece.
 		w.open = max(w.open, w.value+w.r.rest[w.i][f.bits+len(own)][f.cells])
 		return
 	}
@@ -259,7 +257,8 @@ func (w *bitwise) decide(f partial, own []bit, on []bool, gains []float64) {
 	}
 }
 
-// strongest evaluates the bits that are on again, and returns the allowed one that adds most; -1: none.
+// strongest updates the gains of the bits that are on. It returns the allowed bit with the largest gain, or -1 if there
+// is none.
 func (w *bitwise) strongest(own []bit, on []bool, gains []float64) int {
 	top := -1
 	for k, c := range w.p.bits {
@@ -277,8 +276,7 @@ func (w *bitwise) strongest(own []bit, on []bool, gains []float64) int {
 	return top
 }
 
-// without turns a bit off, and the hit that cannot be recorded without it. It returns the bits that it
-// turned off.
+// without turns a bit off, together with the hit that requires it. It returns the bits that it turned off.
 func (w *bitwise) without(c bit, on []bool) (off []int) {
 	for k, o := range w.p.bits {
 		if o == c || on[k] && !c.hit && o.table == c.table && !w.m.tables[c.table].cut {
@@ -289,8 +287,7 @@ func (w *bitwise) without(c bit, on []bool) (off []int) {
 	return off
 }
 
-// boundOf bounds all sets that have the bits taken so far, and of the piece none that is
-// off.
+// boundOf bounds all sets that contain the bits chosen so far and no bit of the piece that is off.
 func (w *bitwise) boundOf(f partial, own []bit, on []bool, gains []float64) float64 {
 	long := w.cellsFor(w.tablesOf(own))
 	o := outlook{own: own, on: on, gains: gains, has: w.sc.parts[w.p.seg], most: w.sc.all(w.p.seg, w.p.bits, on)}
@@ -303,7 +300,7 @@ func (w *bitwise) boundOf(f partial, own []bit, on []bool, gains []float64) floa
 	return w.value + best
 }
 
-// done goes on with the next piece.
+// done continues with the next piece.
 func (w *bitwise) done(f partial, own []bit) {
 	tables := w.tablesOf(own)
 	f.cells -= w.r.cellsOf(w.cellsFor(tables))

@@ -5,22 +5,20 @@ import (
 	"slices"
 )
 
-// A relaxation is the basis of the bounds of [record.BranchAndBound]. Recorded tables of
-// different segments never exclude each other, so that each container takes, in one stage,
-// tables of one segment only. What is left of the constraints is counted: bits, and cells,
-// which are pairs of a container and a stage.
+// A relaxation is the basis of the bounds of [record.BranchAndBound]. Recorded tables of different segments never
+// exclude each other. So each container serves, in one stage, tables of one segment only. The relaxation counts only
+// bits and cells. A cell is a pair of a container and a stage.
 //
-// That leaves, segment by segment, a best entropy for so many bits and cells, and over the
-// segments a knapsack, which is solved exactly. Prices of the stages (Lagrange multipliers)
-// bring the windows of the tables back in: tables pay the cheapest stages that they can be in,
-// and the bound earns the price of every cell that there is.
+// For each segment this leaves a best entropy per number of bits and cells, and over the segments a knapsack, which is
+// solved exactly. Prices of the stages (Lagrange multipliers) bring the tables' windows of stages back in. Tables pay
+// the cheapest stages of their windows, and the bound earns the price of every cell.
 type relaxation struct {
 	x      *search
 	pieces []piece
-	cells  int // that there are; 0: not counted
+	cells  int // number of cells; zero means that cells are not counted
 	price  []float64
 	earned float64 // the price of all cells
-	// rest[i][b][q] bounds what the pieces from i on add with b bits and q cells.
+	// rest[i][b][q] bounds the contribution of the pieces from i on, with b bits and q cells.
 	rest  [][][]float64
 	steps [][]portion // of each piece
 }
@@ -30,11 +28,11 @@ type piece struct {
 	seg     int
 	bits    []bit
 	must    []bit
-	class   []int    // bits of one class follow from each other
-	options []option // all useful ones; nil: the segment is too large to list them
-	heavy   []bool   // of a large piece: the bits whose tables are on one chain
-	start   outlook  // likewise: with its must-record tables
-	most    int      // bits that it can use, must-record ones too
+	class   []int    // bits of one class determine each other
+	options []option // all useful options, or nil if the segment is too large to list them
+	heavy   []bool   // for a large piece, the bits whose tables are on one chain
+	start   outlook  // for a large piece, its state with its must-record tables
+	most    int      // number of bits that it can use, including must-record ones
 }
 
 // An option is a set of bits of a small piece.
@@ -42,24 +40,24 @@ type option struct {
 	set    []bit
 	tables []int // in the order of the program
 	h      float64
-	long   int // the cells that it takes
+	long   int // number of cells that it needs
 	cost   float64
 }
 
-// maxClassified is how many bits a piece may have if each two are to be compared.
+// maxClassified is the maximum number of bits of a piece for pairwise comparison.
 const maxClassified = 300
 
-// maxWork bounds the work of solving the relaxation once: bits and cells of the whole times those of
-// the pieces. Beyond, cells are not counted.
+// maxWork limits the work of one solution of the relaxation: total bits and cells times those of the pieces. Above it,
+// cells are not counted.
 const maxWork = 4_000_000
 
-// maxOptions bounds the options of all pieces together.
+// maxOptions limits the number of options of all pieces together.
 const maxOptions = 100_000
 
-// maxListed is how many bits a piece may have if all its sets are to be listed.
+// maxListed is the maximum number of bits of a piece for listing all its sets.
 const maxListed = 12
 
-// newRelaxation makes the pieces, the largest first: a search decides first what is bounded worst.
+// newRelaxation makes the pieces, the largest first, so that a search first decides those with the loosest bounds.
 func (x *search) newRelaxation() *relaxation {
 	r := &relaxation{x: x, price: make([]float64, x.space.stages)}
 	bySeg := map[int]*piece{}
@@ -104,7 +102,7 @@ func (x *search) newRelaxation() *relaxation {
 	return r
 }
 
-// countCells counts cells if there are fewer of them than bits, and it is not too much work.
+// countCells enables counting of cells if there are fewer cells than bits, and the work is limited.
 func (r *relaxation) countCells() {
 	total := r.x.space.stages * len(r.x.space.widths)
 	if r.x.space.exempt || total >= r.x.limit {
@@ -119,7 +117,7 @@ func (r *relaxation) countCells() {
 	}
 }
 
-// classify finds the bits that follow from each other.
+// classify finds the bits that determine each other.
 func (x *search) classify(p *piece, sc *scorer) {
 	p.class = make([]int, len(p.bits))
 	alone := make([]float64, len(p.bits))
@@ -172,12 +170,12 @@ func (r *relaxation) listFrom(p *piece, sc *scorer, i int, set []bit) {
 	}
 }
 
-// needed reports whether a hit can be recorded only together with the bit.
+// needed reports whether a hit can only be recorded together with this bit.
 func (x *search) needed(b bit) bool {
 	return !b.hit && x.settings.Hits && !x.m.tables[b.table].keyless
 }
 
-// tablesOf returns the tables of a set in the order of the program.
+// tablesOf returns the tables of a set in program order.
 func (x *search) tablesOf(set []bit) []int {
 	var tables []int
 	for _, b := range set {
@@ -189,11 +187,10 @@ func (x *search) tablesOf(set []bit) []int {
 	return tables
 }
 
-// dearest is the chain of tables that one packet can all run, which take a cell each, with
-// the greatest sum of prices, and of several the longest. Where units are exempt, it is a
-// single table.
+// dearest returns the chain with the greatest sum of prices, or the longest such chain. The tables of a chain can all
+// run for one packet, so each needs its own cell. If units are exempt, the chain is a single table.
 func (x *search) dearest(tables []int, price func(table int) float64) []int {
-	const little = 1e-9 // for each table
+	const little = 1e-9 // added per table, to prefer longer chains
 	upto, from := make([]float64, len(tables)), make([]int, len(tables))
 	last := -1
 	for i, t := range tables {
@@ -215,21 +212,21 @@ func (x *search) dearest(tables []int, price func(table int) float64) []int {
 	return chain
 }
 
-// cheapest returns the lowest price of some stages.
+// cheapest returns the lowest price of the stages lo to hi.
 func (r *relaxation) cheapest(lo, hi int) float64 { return slices.Min(r.price[lo : hi+1]) }
 
-// priceOf returns the lowest price of a stage that a table can be in.
+// priceOf returns the lowest price of a table's possible stages.
 func (r *relaxation) priceOf(t int) float64 {
 	return r.cheapest(r.x.space.first[t], r.x.space.last[t])
 }
 
-// costOf returns the least that tables pay.
+// costOf returns the minimum cost of tables.
 func (r *relaxation) costOf(tables []int) float64 {
 	_, cost := r.x.pack(tables, r.cheapest)
 	return cost
 }
 
-// heaviest marks the bits of a large piece whose tables are on the chain that says most.
+// heaviest marks the bits of a large piece whose tables are on the chain with the most entropy.
 func (r *relaxation) heaviest(p *piece) []bool {
 	x := r.x
 	value := map[int]float64{}
@@ -247,7 +244,7 @@ func (r *relaxation) heaviest(p *piece) []bool {
 	return heavy
 }
 
-// values returns the bounds of one piece by how many bits and cells it may use.
+// values returns the bounds of one piece by the number of bits and cells.
 func (r *relaxation) values(p *piece) [][]float64 {
 	v := make([][]float64, p.most+1)
 	for b := range v {
@@ -287,7 +284,7 @@ func (r *relaxation) cellsOf(long int) int {
 	return long
 }
 
-// largeValues bounds a large piece: what its best bits add to its must-record tables.
+// largeValues bounds a large piece: the contribution of its best bits in addition to its must-record tables.
 func (r *relaxation) largeValues(p *piece, v [][]float64) {
 	long := r.x.cellsFor(r.x.tablesOf(p.must))
 	for j, w := range r.worth(p, p.start, p.most-len(p.must)) {
@@ -297,7 +294,7 @@ func (r *relaxation) largeValues(p *piece, v [][]float64) {
 	}
 }
 
-// solve fills rest for the prices.
+// solve computes rest for the current prices.
 func (r *relaxation) solve() {
 	r.earned = 0
 	for _, p := range r.price {
@@ -321,13 +318,13 @@ func (r *relaxation) solve() {
 	}
 }
 
-// A portion is the bits and cells that a piece gets, and its value with them.
+// A portion is a number of bits and cells for a piece, and the piece's value with them.
 type portion struct {
 	bits, cells int
 	value       float64
 }
 
-// stepsOf returns the portions with which a piece is better than with any smaller one.
+// stepsOf returns the portions that are better than every smaller one.
 func stepsOf(v [][]float64) []portion {
 	var steps []portion
 	for b := range v {
@@ -347,7 +344,7 @@ func stepsOf(v [][]float64) []portion {
 	return steps
 }
 
-// best divides bits and cells between a piece and those after it.
+// best divides bits and cells between piece i and those after it.
 func (r *relaxation) best(i, bits, cells int) portion {
 	best := portion{value: math.Inf(-1)}
 	rest := r.rest[i+1]
@@ -362,5 +359,5 @@ func (r *relaxation) best(i, bits, cells int) portion {
 	return best
 }
 
-// bound returns the bound of all sets.
+// bound returns the bound for all sets.
 func (r *relaxation) bound() float64 { return r.earned + r.rest[0][r.x.limit][r.cells] }

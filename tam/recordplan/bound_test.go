@@ -9,8 +9,8 @@ import (
 	"tamtam/tam/record"
 )
 
-// Tables that are known from each other are one class: those that always run together,
-// and one that runs when they do not.
+// Tables that determine each other are in one class: those that always run together, and one that runs when they do
+// not.
 func TestClassesOfBits(t *testing.T) {
 	m := chainOf(t, "A", []string{"A", "B", "C", "D", "E", "F", "G"}, nil, map[string]float64{
 		"A>B": 0.5, "A>F": 0.5, "B>C": 1, "C>D": 0.3, "C>G": 0.7, "D>E": 1, "E>G": 1, "F>G": 1, "G>": 1,
@@ -39,8 +39,8 @@ func TestClassesOfBits(t *testing.T) {
 	}
 }
 
-// Tables that exclude each other share a cell, and pay once: the first of two stages is for
-// the six that tell seven ways apart, or for w.
+// Tables that exclude each other share a cell and pay once. The first of two stages is for the six tables that
+// distinguish seven paths, or for w.
 func TestPricesOfTablesThatExcludeEachOther(t *testing.T) {
 	g := exclusive(7)
 	two := optional(t, "wd", "w<d") // d, which always runs, is for the second stage
@@ -63,7 +63,7 @@ func TestPricesOfTablesThatExcludeEachOther(t *testing.T) {
 			t.Fatal(err)
 		}
 		x.listed = listed
-		x.restarts() // greedy itself begins with w
+		x.restarts() // greedy itself starts with w
 		near(t, "entropy", x.best.entropy, math.Log2(7))
 		x.relax()
 		if b := x.best.bound; b < math.Log2(7)-alike || b > math.Log2(7)+0.01 {
@@ -72,8 +72,8 @@ func TestPricesOfTablesThatExcludeEachOther(t *testing.T) {
 	}
 }
 
-// The bound of a plan counts stages: a program of sixteen tables, all of which a packet
-// can run, says no more than four bits in four stages.
+// The bound of a plan accounts for stages: sixteen tables that one packet can run carry at most four bits in four
+// stages.
 func TestBoundCountsStages(t *testing.T) {
 	m := modelOf(t, optional(t, "abcdefghijklmnop"))
 	for stages := 1; stages <= 16; stages += 5 {
@@ -83,7 +83,7 @@ func TestBoundCountsStages(t *testing.T) {
 	}
 }
 
-// Prices count the windows of tables: of eight in the first stage, one can be recorded.
+// Prices account for the windows of tables: of eight tables in the first stage, one can be recorded.
 func TestBoundCountsWindows(t *testing.T) {
 	g := optional(t, "abcdefghz", "a<z", "b<z", "c<z", "d<z", "e<z", "f<z", "g<z", "h<z")
 	p := planned(t, modelOf(t, g), Settings{Containers: record.Containers{8}, Stages: 2}, record.Greedy)

@@ -2,5 +2,5 @@
 
 package recordplan
 
-// bounded: the race detector does not allow the way in which the solver is stopped.
+// bounded is false because the race detector does not allow the method that stops the solver.
 const bounded = false

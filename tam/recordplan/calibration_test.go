@@ -14,13 +14,12 @@ import (
 	"tamtam/tam/recordplan/p4graph"
 )
 
-// calibratedPrograms are those of the gate.
+// calibratedPrograms are the cases in the gate.
 var calibratedPrograms = randtest.Cases{Seed: 1, Count: 60, Short: 10}
 
-// A random program is planned for a random switch, and packets go through it. The true path of
-// each is among those that its record is decoded to, and a path that is said to be exact is the
-// one. The paths of each record are those that the checker lists, which shares no code with
-// the decoder.
+// A random program is planned for a random switch, and packets run through it. The decoded paths of each record include
+// the packet's path, and an exact path equals it. The paths of each record are those of the checker, which shares no
+// code with the decoder.
 func TestRecordsOfRandomPrograms(t *testing.T) {
 	var exact, several, tests, traps, met int
 	c := randtest.Run(t, calibratedPrograms, func(t *testing.T, seed uint64) {
@@ -36,7 +35,7 @@ func TestRecordsOfRandomPrograms(t *testing.T) {
 			bits := p.recorded(k)
 			told := Told{End: k.end, Not: k.not}
 			if r.IntN(10) == 0 {
-				told.End = "" // a reader need not know
+				told.End = "" // a reader may lack this knowledge
 			}
 			if r.IntN(4) == 0 {
 				told.Not = 0
@@ -74,10 +73,10 @@ func TestRecordsOfRandomPrograms(t *testing.T) {
 	}
 }
 
-// A plannedProgram is a plan with where its bits are.
+// A plannedProgram is a plan with the positions of its bits.
 type plannedProgram struct{ *record.Plan }
 
-// randomlyPlanned makes a program and plans it, within limited work.
+// randomlyPlanned returns a random program with its plan, within limited work.
 func randomlyPlanned(t *testing.T, r *rand.Rand) plannedProgram {
 	t.Helper()
 	s := shape{tables: 3 + r.IntN(10), conditions: r.IntN(8), parts: 1 + r.IntN(4), deps: r.Float64() / 2,
@@ -117,7 +116,7 @@ func randomlyPlanned(t *testing.T, r *rand.Rand) plannedProgram {
 		set.Must = randomMust(r, m, set)
 	}
 	plan, err := m.Plan(t.Context(), set)
-	if err != nil && set.Must != nil { // the constraints have no room for it
+	if err != nil && set.Must != nil { // the must-record tables do not fit
 		set.Must = nil
 		plan, err = m.Plan(t.Context(), set)
 	}
@@ -127,7 +126,7 @@ func randomlyPlanned(t *testing.T, r *rand.Rand) plannedProgram {
 	return plannedProgram{plan}
 }
 
-// randomEnds says how packets end at most edges to the end, and of some conditions which packets go their ways.
+// randomEnds sets the ends of packets at most exit edges, and restricts edges of some conditions to classes.
 func randomEnds(r *rand.Rand, g *record.Graph) {
 	g.Ends = []record.End{}
 	for _, e := range g.Edges {
@@ -146,13 +145,13 @@ func randomEnds(r *rand.Rand, g *record.Graph) {
 	for _, e := range g.Edges {
 		only := ways[[2]string{e.From, e.Label}] == 1 && ways[[2]string{e.From, "> " + e.To}] == 1 && e.To != record.Exit
 		another := slices.ContainsFunc(g.Only, func(o record.Only) bool { return o.From == e.From })
-		if only && !another && r.IntN(5) == 0 { // some way is open to every packet
+		if only && !another && r.IntN(5) == 0 { // at least one edge is open to every packet
 			g.Only = append(g.Only, record.Only{From: e.From, Label: e.Label, Class: record.ClassName(of[r.IntN(4)])})
 		}
 	}
 }
 
-// randomTests says of some conditions, of which nobody says which packets go their ways, that records tell of them.
+// randomTests makes records evaluate some conditions whose edges are not restricted.
 func randomTests(r *rand.Rand, g *record.Graph) {
 	labels := map[string][]string{}
 	for _, e := range g.Edges {
@@ -173,7 +172,7 @@ func randomTests(r *rand.Rand, g *record.Graph) {
 	}
 }
 
-// otherwise tells what else a record may: of tests, of a trap, and by identities.
+// otherwise adds further knowledge of a record: tests, a trap, and identities.
 func (k *sentOne) otherwise(r *rand.Rand, g *record.Graph, told *Told) {
 	if r.IntN(3) > 0 {
 		for _, x := range g.Tests {
@@ -203,12 +202,12 @@ func (k *sentOne) otherwise(r *rand.Rand, g *record.Graph, told *Told) {
 	}
 }
 
-// A sentOne is what a packet did.
+// A sentOne is the trace of a packet.
 type sentOne struct {
 	path   []record.Step
-	labels map[string]string // of conditions that it passed
+	labels map[string]string // labels taken at conditions
 	end    string
-	not    record.Classes // that it is in none of
+	not    record.Classes // classes that it does not have
 }
 
 // sendOne sends a packet through a graph, node by node.
@@ -224,7 +223,7 @@ func sendOne(r *rand.Rand, g *record.Graph) (k sentOne) {
 	k.not, k.labels = record.Classes(r.IntN(16)), map[string]string{}
 	for at := g.Init; at != record.Exit; {
 		e := edges[at][r.IntN(len(edges[at]))]
-		for _, o := range g.Only { // it has gone this way, and so is of the class
+		for _, o := range g.Only { // it has taken this edge, so it is of the class
 			for c := record.ClassIPv4; o.From == at && o.Label == e.Label && c <= record.ClassGroup; c <<= 1 {
 				if record.ClassName(c) == o.Class {
 					k.not &^= c
@@ -255,7 +254,7 @@ func sendOne(r *rand.Rand, g *record.Graph) (k sentOne) {
 	return k
 }
 
-// recorded is what a plan records of a packet.
+// recorded returns the record of a packet.
 func (p plannedProgram) recorded(k sentOne) []byte {
 	phv, _ := p.Containers()
 	values := make([]uint32, len(phv))
@@ -281,7 +280,7 @@ func (p plannedProgram) recorded(k sentOne) []byte {
 	return b
 }
 
-// holds says that what a record is decoded to has what its packet did.
+// holds requires that the decoded paths of a record include the packet's path.
 func holds(t *testing.T, d *Decoder, bits []byte, told Told, k sentOne, a Answer) {
 	t.Helper()
 	end := told.End
@@ -325,7 +324,7 @@ func holds(t *testing.T, d *Decoder, bits []byte, told Told, k sentOne, a Answer
 	}
 }
 
-// equalsListing says that a record is decoded to the paths that the checker finds.
+// equalsListing requires that a record is decoded to the paths that the checker finds.
 func equalsListing(t *testing.T, p *record.Plan, bits []byte, told Told, a Answer) {
 	t.Helper()
 	end := told.End

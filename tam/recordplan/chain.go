@@ -5,28 +5,28 @@ import (
 	"tamtam/tam/recordplan/p4graph"
 )
 
-// A chain is a model's segments joined: a Markov chain over tables in a topological order. Paths
-// through it and sequences of tables correspond one to one.
+// A chain joins a model's segments: a Markov chain over tables in topological order. Its paths and the sequences of
+// tables correspond one to one.
 type chain struct {
 	tables []chainTable // in topological order
-	start  []chainEdge  // whose hits are meaningless
+	start  []chainEdge  // edges from the start, whose hits have no meaning
 	index  map[string]int
 }
 
-// A chainTable may also be a condition that every packet passes: a condition between two segments does
-// not change which paths there are.
+// A chainTable is a table, or a condition that every packet passes. A condition between two segments does not change
+// the set of paths.
 type chainTable struct {
-	id      string // "": a condition, or an aside
+	id      string // "" for a condition or an aside
 	aside   *asideTable
 	keyless bool
-	next    []chainEdge // by to
+	next    []chainEdge // sorted by to
 }
 
 // A chainEdge leads to another table, or to the end, which is len(tables).
 type chainEdge struct {
 	to              int32
-	canHit, canMiss bool    // whether the table may have hit, or missed, on this way
-	hit, miss       float64 // how likely both are
+	canHit, canMiss bool    // whether the table can have hit or missed on this edge
+	hit, miss       float64 // probabilities of the edge with a hit and with a miss
 }
 
 func newChain(m *Model) *chain {
@@ -49,7 +49,7 @@ func newChain(m *Model) *chain {
 	return c
 }
 
-// chainEdges joins the ways from a node after a hit and after a miss.
+// chainEdges merges a node's edges after a hit and after a miss.
 func chainEdges(n *node, base int, keyed bool) []chainEdge {
 	var list []chainEdge
 	if !n.decide {
@@ -80,11 +80,11 @@ func chainEdges(n *node, base int, keyed bool) []chainEdge {
 	return list
 }
 
-// A program is a graph as packets take it, conditions and all.
+// A program is a graph with its conditions, as packets traverse it.
 type program struct {
 	*ways
 	first int
-	table []int // of each node: its place in the chain; -1: a condition
+	table []int // index of each node in the chain, or -1 for a condition
 }
 
 func newProgram(g *record.Graph, p record.Probabilities, c *chain) (*program, error) {
@@ -105,7 +105,7 @@ func newProgram(g *record.Graph, p record.Probabilities, c *chain) (*program, er
 	return w, nil
 }
 
-// take chooses an edge from a node by a number from 0 to 1.
+// take chooses an edge from a node by a random number x in [0, 1).
 func (w *ways) take(at int, x float64) (to int, hit bool) {
 	to = w.exit
 	for _, e := range w.out[at] {
@@ -120,10 +120,10 @@ func (w *ways) take(at int, x float64) (to int, hit bool) {
 			x -= p
 		}
 	}
-	return to, hit // the rest, by rounding
+	return to, hit // reached only by rounding
 }
 
-// shares returns how likely an edge is after a miss, and after a hit.
+// shares returns the probabilities of an edge with a miss and with a hit.
 func (w *ways) shares(at int, e way) [2]float64 {
 	if w.decide[at] {
 		return e.p

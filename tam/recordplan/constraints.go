@@ -7,21 +7,20 @@ import (
 	"tamtam/tam/record"
 )
 
-// A space is where recorded tables can be: the constraints of the paper's table I. A
-// table is in a stage of the pipeline (C1), its bits are in one container (C2) which
-// has room for them (C3), the dependencies of the program hold (C4), and two
-// tables that a packet can both run do not write one container in one stage (C5),
-// unless they are one writer of the chip.
+// A space is the solution space of recorded tables under the constraints of the paper's table I. A table is in a stage
+// of the pipeline (C1). Its bits are in one container (C2) with enough space (C3). The dependencies of the program hold
+// (C4). Two tables that one packet can run do not write the same container in the same stage (C5), unless they belong
+// to the same unit of the chip.
 type space struct {
 	stages      int
 	widths      []int
-	first, last []int // the stages that C1 and C4 leave to each table
-	// before and after are the dependencies: a table and the stages between.
+	first, last []int // the stages that C1 and C4 allow for each table
+	// before and after are the dependencies: a table and the distance in stages.
 	before, after [][]lag
 	order         []int   // the tables, each after those that it depends on
-	gaps          [][]int // rows of gap that were asked for
-	rank          []int   // the tables' places in the program
-	exempt        bool    // there are units
+	gaps          [][]int // computed rows of gap
+	rank          []int   // positions of the tables in the program
+	exempt        bool    // whether there are units
 	competes      func(a, b int) bool
 	placed        bool
 	solves        uint64
@@ -29,19 +28,19 @@ type space struct {
 
 type lag struct{ table, stages int }
 
-// A load is a table that is to be recorded.
+// A load is a table to be recorded.
 type load struct {
 	table, bits int
-	container   int // that it must use; -1: any
+	container   int // required container, or -1 for any
 }
 
-// A cell is where a load goes: a container at a stage.
+// A cell is the place of a load: a container in a stage.
 type cell struct{ stage, container int }
 
-// free marks a load that may use any container.
+// free is the container of a load that may use any.
 const free = -1
 
-// A verdict reports whether loads fit.
+// A verdict is the result of a fit.
 type verdict int
 
 const (
@@ -50,7 +49,7 @@ const (
 	unknown // the solver was stopped
 )
 
-// newSpace makes the space of a model with a number of stages; 0: as few as the program needs.
+// newSpace returns the space of a model with this number of stages. Zero means as many as the program needs.
 func (m *Model) newSpace(c record.Containers, stages int) (*space, error) {
 	p := &space{gaps: make([][]int, len(m.tables)), placed: m.graph.Placed, competes: m.competes}
 	for _, w := range c {
@@ -85,7 +84,7 @@ func (m *Model) newSpace(c record.Containers, stages int) (*space, error) {
 	return p, m.setStages(p, stages)
 }
 
-// placedSpace makes the space of a chip, whose tables cannot be moved.
+// placedSpace fills the space of a chip, whose tables cannot be moved.
 func (m *Model) placedSpace(p *space) error {
 	p.stages = m.graph.Stages
 	for i, t := range m.tables {
@@ -99,7 +98,7 @@ func (m *Model) placedSpace(p *space) error {
 	return nil
 }
 
-// competes reports whether two tables may not write one container in one stage.
+// competes reports whether two tables must not write the same container in the same stage.
 func (m *Model) competes(a, b int) bool {
 	na, nb := &m.graph.Nodes[m.tables[a].node], &m.graph.Nodes[m.tables[b].node]
 	if na.Unit != "" && na.Unit == nb.Unit {
@@ -130,7 +129,7 @@ func (m *Model) sortDependencies(p *space) error {
 	return nil
 }
 
-// setStages finds the windows of the tables.
+// setStages computes the range of stages of each table.
 func (m *Model) setStages(p *space, stages int) error {
 	n := len(m.tables)
 	p.first, p.last = make([]int, n), make([]int, n)
@@ -157,7 +156,7 @@ func (m *Model) setStages(p *space, stages int) error {
 	return nil
 }
 
-// gap returns how many stages b must at least be after a; -1: it need not be after it.
+// gap returns the minimum distance in stages of b after a, or -1 if b need not be after a.
 func (p *space) gap(a, b int) int {
 	row := p.gaps[a]
 	if row == nil {
@@ -179,7 +178,7 @@ func (p *space) gap(a, b int) int {
 	return row[b]
 }
 
-// fit finds a cell for each load, or reports that no such cells exist.
+// fit returns a cell for each load, or reports that no such cells exist.
 func (p *space) fit(loads []load) ([]cell, verdict) {
 	if !p.roomy(loads) {
 		return nil, fitsNot
@@ -193,7 +192,7 @@ func (p *space) fit(loads []load) ([]cell, verdict) {
 	return p.solve(loads)
 }
 
-// roomy reports whether there are bits for all loads.
+// roomy reports whether the containers have enough bits for all loads.
 func (p *space) roomy(loads []load) bool {
 	total, widest := 0, 0
 	for _, w := range p.widths {
@@ -209,7 +208,7 @@ func (p *space) roomy(loads []load) bool {
 	return total >= 0
 }
 
-// list tries stage by stage, the loads first that have the fewest later stages.
+// list fills stage by stage. Loads with the earliest last stage come first.
 func (p *space) list(loads []load) ([]cell, bool) {
 	cells := make([]cell, len(loads))
 	room := slices.Clone(p.widths)
@@ -225,7 +224,7 @@ func (p *space) list(loads []load) ([]cell, bool) {
 	})
 	for s := 0; s < p.stages && len(left) > 0; s++ {
 		var here, wait []int
-		for again := true; again; { // a table may share a stage with one that it follows by 0 stages
+		for again := true; again; { // a table may share a stage with one that it follows at distance 0
 			again = false
 			wait = wait[:0]
 			for k, i := range left {
@@ -251,8 +250,7 @@ func (p *space) list(loads []load) ([]cell, bool) {
 	return cells, len(left) == 0
 }
 
-// take is the container with the most room that a load of left can use in a stage; -1 if
-// it must wait.
+// take returns the container with the most space that load k of left can use in a stage, or -1 if the load must wait.
 func (p *space) take(loads []load, cells []cell, here, left []int, k, stage int, room []int) int {
 	t := loads[left[k]].table
 	if !p.ready(loads, cells, left, k, stage) {
@@ -271,8 +269,8 @@ func (p *space) take(loads []load, cells []cell, here, left []int, k, stage int,
 	return best
 }
 
-// ready reports whether the table of a load of left may be in a stage: those that it depends on have their
-// place, far enough before it.
+// ready reports whether the table of load k of left may be in a stage: its predecessors are placed, at sufficient
+// distance.
 func (p *space) ready(loads []load, cells []cell, left []int, k, stage int) bool {
 	t := loads[left[k]].table
 	if p.first[t] > stage {
@@ -291,11 +289,11 @@ func (p *space) ready(loads []load, cells []cell, left []int, k, stage int) bool
 	return true
 }
 
-// maxCrowd is the number of loads up to which every window is checked.
+// maxCrowd is the maximum number of loads for the check of all ranges of stages.
 const maxCrowd = 128
 
-// crowded reports whether some stages are too few for the tables that must be in them: of
-// tables that one packet can all run, each container takes one in a stage.
+// crowded reports whether a range of stages is too small for the tables that must be in it. Of tables that one packet
+// can run, each container holds one per stage.
 func (p *space) crowded(loads []load) bool {
 	if p.exempt || len(loads) > maxCrowd {
 		return false // left to the solver
@@ -303,7 +301,7 @@ func (p *space) crowded(loads []load) bool {
 	sorted := slices.Clone(loads)
 	slices.SortFunc(sorted, func(a, b load) int { return p.rank[a.table] - p.rank[b.table] })
 	chain := make([]int, len(loads))
-	// Only windows that begin and end as those of tables do can be the tightest.
+	// Only ranges that begin and end with those of tables can be the tightest.
 	var from, to []int
 	for _, l := range loads {
 		from, to = append(from, p.first[l.table]), append(to, p.last[l.table])
@@ -320,8 +318,8 @@ func (p *space) crowded(loads []load) bool {
 	return false
 }
 
-// chain returns how many of the tables that must be in the stages a to b one packet can run.
-// That two tables are on one path is transitive in the order of the program.
+// chain returns the maximum number of tables that one packet can run, among those that must be in stages a to b. Being
+// on one path is transitive in program order.
 func (p *space) chain(sorted []load, a, b int, chain []int) int {
 	longest := 0
 	for i, l := range sorted {

@@ -13,8 +13,8 @@ import (
 	"tamtam/tam/recordplan/check"
 )
 
-// optional is a program of tables one behind the other, each of which half of the packets
-// run, with its dependencies: "a<b" strict, "a=b" not.
+// optional returns a program of consecutive tables, each of which half of the packets run, with dependencies: "a<b" is
+// strict, "a=b" is not.
 func optional(t *testing.T, tables string, deps ...string) *record.Graph {
 	t.Helper()
 	g := &record.Graph{Program: "optional", Pipeline: "ingress", Deps: []record.Dep{}}
@@ -39,7 +39,7 @@ func optional(t *testing.T, tables string, deps ...string) *record.Graph {
 	return g
 }
 
-// exclusive is a program of which each packet runs one table.
+// exclusive returns a program in which each packet runs one table.
 func exclusive(tables int) *record.Graph {
 	g := &record.Graph{Program: "exclusive", Pipeline: "ingress", Init: "which", Deps: []record.Dep{}}
 	g.Nodes = append(g.Nodes, record.Node{ID: "which", Kind: record.Condition})
@@ -61,7 +61,7 @@ func modelOf(t *testing.T, g *record.Graph) *Model {
 	return m
 }
 
-// Table I, constraint by constraint: how many tables can be recorded.
+// Each constraint of table I limits the number of tables that can be recorded.
 func TestTableI(t *testing.T) {
 	placed := func(unit string, stages ...int) *record.Graph {
 		g := optional(t, "abcd"[:len(stages)])
@@ -113,7 +113,7 @@ func TestStagesFor(t *testing.T) {
 		}
 		got := m.StagesFor(p)
 		if phv == "8+8+8+8" && got >= 2 && got <= 4 {
-			continue // by where the containers are used
+			continue // depends on the use of the containers
 		}
 		if got != want {
 			t.Errorf("%s: %d stages, want %d", phv, got, want)
@@ -121,7 +121,7 @@ func TestStagesFor(t *testing.T) {
 	}
 }
 
-// What the quick checks and the solver say of loads is what trying every placement says.
+// The quick checks and the solver agree with an enumeration of all placements.
 func TestFitIsEnumeration(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 300}, programs(shape{tables: 3, conditions: 2, parts: 2, deps: 0.5},
 		func(t *testing.T, r *rand.Rand, m *Model) {
@@ -134,7 +134,7 @@ func TestFitIsEnumeration(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range p.widths {
-				p.widths[i] = 1 + r.IntN(3) // no container is so narrow
+				p.widths[i] = 1 + r.IntN(3) // narrower than any real container
 			}
 			var loads []load
 			for i := range m.tables {
@@ -158,7 +158,7 @@ func TestFitIsEnumeration(t *testing.T) {
 		}))
 }
 
-// enumerate tries all stages of all tables, by the dependencies as they are.
+// enumerate tries all stages of all tables, directly by the dependencies.
 func enumerate(m *Model, p *space, loads []load) bool {
 	stage := make([]int, len(m.tables))
 	var place func(i int) bool
@@ -199,8 +199,8 @@ func containers(p *space, loads []load, stage, in []int) bool {
 	return false
 }
 
-// The solver is stopped where it would not end: twelve tables that exclude each other
-// nowhere do not fit into eleven stages, which resolution cannot see in useful time.
+// The solver is stopped if it would not end. Twelve tables that do not exclude each other cannot fit in eleven stages,
+// which resolution cannot prove in useful time.
 func TestSolverIsStopped(t *testing.T) {
 	if !bounded {
 		t.Skip("it is not stopped under the race detector")
@@ -222,7 +222,7 @@ func TestSolverIsStopped(t *testing.T) {
 	}
 }
 
-// What cannot be planned is refused with its reason.
+// Settings that cannot be planned are refused with the reason.
 func TestPlanRefuses(t *testing.T) {
 	cut := optional(t, "ab")
 	cut.Init = "first"
@@ -263,7 +263,7 @@ func TestPlanRefuses(t *testing.T) {
 	}
 }
 
-// A search that is ended by its context or its budget ends.
+// A search ends when its context or its budget ends.
 func TestSearchEnds(t *testing.T) {
 	m := modelOf(t, optional(t, "abcdefghijklmnop"))
 	ctx, cancel := context.WithCancel(context.Background())

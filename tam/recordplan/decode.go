@@ -11,61 +11,59 @@ import (
 	"tamtam/tam/recordplan/p4graph"
 )
 
-// MaxLikely is the most paths that an [Answer] names.
+// MaxLikely is the maximum number of paths in an [Answer].
 const MaxLikely = 8
 
-// maxAnswers is how many answers a Decoder remembers.
+// maxAnswers is the maximum number of cached answers of a Decoder.
 const maxAnswers = 1 << 14
 
-// An Answer is what a record says of its packet.
+// An Answer is the result of decoding a record.
 type Answer struct {
-	// Exact: only one path has this record.
+	// Exact means that only one path has this record.
 	Exact bool
-	// Paths that have it, most likely first, at most MaxLikely.
+	// Paths lists paths that have it, most likely first, at most MaxLikely.
 	Paths []Likely
-	// Total is how many have it: a number of any size.
+	// Total is the number of paths that have it, in decimal, of any size.
 	Total string
-	// Impossible: no path of the graph has it. The chip does not do what the graph says, or the record
-	// is not of this plan.
+	// Impossible means that no path of the graph has it. Either the chip does not match the graph, or the record does
+	// not belong to this plan.
 	Impossible bool
-	// Why an impossible record is impossible: how it differs from the closest path, which is the only
-	// one in Paths.
+	// Why explains an impossible record: its difference from the closest path, which is the only one in Paths.
 	Why string
 }
 
-// A Likely is a path that has a record, and how likely it is among all that have it.
+// A Likely is a path that has a record, and its probability among all such paths.
 type Likely struct {
 	Path []record.Step
-	// HitKnown says for which steps Hit is known: where the record says it, or only one outcome leads
-	// along this path.
+	// HitKnown reports for each step whether Hit is known. It is if the record contains it, or if only one outcome
+	// leads along this path.
 	HitKnown []bool
-	// Actions are, for each step that is known to have hit a table whose actions are recorded, those that its entry may
-	// have, as [record.Graph.Acts] names them: one is known, several leave it open. nil: nothing is known.
+	// Actions lists the possible actions of each step that is known to have hit, if its table's actions are recorded.
+	// The names are those of [record.Graph.Acts]. With one action the action is known. Nil means that nothing is known.
 	Actions [][]string
 	P       float64
 }
 
-// A Decoder turns records into paths.
+// A Decoder derives paths from records.
 //
-// Each bit says of one table that a packet ran it or did not, or that it hit; that it is
-// recorded at all, that it hit in the table that chooses packets; how it ended, by which
-// edges its path can end. A path
-// has a record if it runs all tables that the record says, and none of those that it
-// denies; in a topological order of the tables that holds of each step alone: it must
-// lead to a table that is not denied, and pass over none that is said. So the steps
-// that are left in the graph make all possible paths and no others, and they are
-// counted, weighed and searched without being listed, in a time that grows with the
-// graph and not with its paths. A Decoder is not safe for concurrent use.
+// Each bit shows whether a packet ran a table, or whether it hit. The existence of a record shows a hit in the table
+// that selects packets. The packet's end shows the edges by which its path can end.
+//
+// A path has a record if it runs all tables that the record requires, and none that it excludes. In a topological order
+// of the tables this can be checked for each step alone: a step must not lead to an excluded table, or skip a required
+// one. So the remaining steps of the graph form all possible paths and no others. They are counted, weighed and
+// searched without enumeration, in time that grows with the graph, not with its paths. A Decoder is not safe for
+// concurrent use.
 type Decoder struct {
 	plan       *record.Plan
 	given      record.Probabilities
 	containers record.Containers
-	all        *reader          // of packets that ended in any way
-	told       map[Told]*reader // of those of which something is told
+	all        *reader          // reader of packets with an unknown end
+	told       map[Told]*reader // readers of packets with further knowledge
 	answers    map[answerKey]Answer
 }
 
-// maxReaders is how many readers a Decoder remembers: of each kind of packets of which something else is told one.
+// maxReaders is the maximum number of cached readers of a Decoder, one per combination of further knowledge.
 const maxReaders = 256
 
 type answerKey struct {
@@ -73,30 +71,29 @@ type answerKey struct {
 	told Told
 }
 
-// A reader reads records of packets that ended in one way, or in any.
+// A reader decodes records of packets with the same further knowledge.
 type reader struct {
 	plan       *record.Plan
 	containers record.Containers
-	end        string // "": any
+	end        string // "" for any end
 	marks      []tableMark
 	chain      *chain
-	otherwise  int // the table endedOtherwise; -1: there is none
+	otherwise  int // index of the table endedOtherwise, or -1 if there is none
 	acts       []readActions
-	oddActions int // the table whose bits for actions are those of none; -1: there is none
+	oddActions int // table whose action bits match no action, or -1 if there is none
 	heeds      []heeded
-	contrary   bool // no packet has all that is heeded
+	contrary   bool // no packet satisfies all of heeds
 	w          weigher
 }
 
-// A tableMark is a bit of the record, of a table of the chain; table is -1 if no
-// packet can reach it.
+// A tableMark is a bit of the record, with its table in the chain. table is -1 if no packet can reach it.
 type tableMark struct {
 	record.Mark
 	table int
 }
 
-// NewDecoder returns a decoder of records of a plan. An error says what of the plan is missing or
-// wrong: its graph, its containers, or bits of tables that the graph does not have.
+// NewDecoder returns a decoder of records of a plan. An error names the part of the plan that is missing or wrong: its
+// graph, its containers, or bits of tables that the graph does not have.
 func NewDecoder(p *record.Plan) (*Decoder, error) {
 	if p.Graph == nil {
 		return nil, fmt.Errorf("plan %d has no graph: want the plan as it was written, whole", p.ID)
@@ -131,7 +128,7 @@ func (d *Decoder) newReader(g *record.Graph, p record.Probabilities, end string)
 	r := &reader{plan: d.plan, containers: d.containers, end: end, chain: newChain(m), otherwise: -1, oddActions: -1}
 	r.readActions(g, classes)
 	if t, ok := r.chain.index[endedOtherwise]; ok {
-		r.chain.tables[t].id = "" // it is none
+		r.chain.tables[t].id = "" // it is not a table of the program
 		r.otherwise = t
 	}
 	known := map[string]bool{}
@@ -140,7 +137,7 @@ func (d *Decoder) newReader(g *record.Graph, p record.Probabilities, end string)
 	}
 	for _, m := range marks {
 		if m.Of != nil {
-			continue // readActions has it
+			continue // handled by readActions
 		}
 		t, ok := r.chain.index[m.Table]
 		if !ok {
@@ -153,7 +150,7 @@ func (d *Decoder) newReader(g *record.Graph, p record.Probabilities, end string)
 	return r, nil
 }
 
-// reader returns the reader for packets of which so much is told.
+// reader returns the reader for packets with this further knowledge.
 func (d *Decoder) reader(told Told) (*reader, error) {
 	if r := d.told[told]; r != nil {
 		return r, nil
@@ -182,10 +179,10 @@ func (d *Decoder) reader(told Told) (*reader, error) {
 	return r, nil
 }
 
-// Plan returns the plan that the decoder was made from.
+// Plan returns the plan of the decoder.
 func (d *Decoder) Plan() *record.Plan { return d.plan }
 
-// Tables returns all tables that packets can run, in a topological order.
+// Tables returns all tables that packets can run, in topological order.
 func (d *Decoder) Tables() []string { return d.all.tables() }
 
 func (r *reader) tables() []string {
@@ -198,7 +195,7 @@ func (r *reader) tables() []string {
 	return ids
 }
 
-// AllPaths returns how many paths the graph has that can have a record.
+// AllPaths returns the number of the graph's paths that can have a record, in decimal.
 func (d *Decoder) AllPaths() string {
 	r := d.all
 	r.unknown()
@@ -216,7 +213,8 @@ func (d *Decoder) check(b []byte) error {
 	return nil
 }
 
-// Decode returns the paths that have a record: the bytes of its containers, and what else is told of the packet.
+// Decode returns the paths that have a record. b holds the bytes of its containers, and told what else is known about
+// the packet.
 func (d *Decoder) Decode(b []byte, told Told) (Answer, error) {
 	if err := d.check(b); err != nil {
 		return Answer{}, err
@@ -254,7 +252,7 @@ func (r *reader) decode(b []byte) Answer {
 	return a
 }
 
-// stray finds a set bit for which the plan has no table, or none that packets reach; -1: there is none.
+// stray returns a set bit without a table in the plan, or with an unreachable one. It returns -1 if there is none.
 func (r *reader) stray(b []byte) int {
 	own := make([]bool, r.containers.Bits())
 	for _, m := range r.marks {
@@ -273,7 +271,7 @@ func (r *reader) stray(b []byte) int {
 	return -1
 }
 
-// A fact is what a record says of one outcome at a table.
+// A fact is the knowledge of a record about one outcome at a table.
 type fact uint8
 
 const (
@@ -282,7 +280,7 @@ const (
 	yes
 )
 
-// unknown drops what a record says: what remains is true of all packets that have one.
+// unknown resets the evidence to what holds for all packets of the reader.
 func (r *reader) unknown() {
 	r.w.unknown(r.chain)
 	if r.otherwise >= 0 {
@@ -293,8 +291,8 @@ func (r *reader) unknown() {
 	}
 }
 
-// observe takes in what a record says of each table. It returns false if it says of one that it hit and
-// did not run, or other than what is heeded.
+// observe applies a record to the evidence. It returns false if a table hit without having run, or if the record
+// contradicts heeds.
 func (r *reader) observe(b []byte) bool {
 	r.unknown()
 	fine := !r.contrary
@@ -328,18 +326,17 @@ func (r *reader) observe(b []byte) bool {
 // A weigher counts and weighs the paths that have a record.
 type weigher struct {
 	evidence []evidence
-	// must counts the tables before each place that the record says were run.
+	// must[i] is the number of tables before i that the record shows as run.
 	must []int32
 
-	// Of the paths from each table on, which is at its place, and from the start, which
-	// is the last.
+	// paths and sums hold the number and the probability of the paths from each table on. The last index is the start.
 	paths []uint64
 	sums  []float64
-	some  bool // there is a path
-	over  bool // paths is too small for the number
+	some  bool // at least one path exists
+	over  bool // the number overflows paths
 }
 
-// evidence is what a record says of a table.
+// evidence is the knowledge of a record about a table.
 type evidence struct{ ran, hit fact }
 
 func (w *weigher) unknown(c *chain) {
@@ -361,8 +358,8 @@ func (w *weigher) index() {
 	}
 }
 
-// step reports whether a path with this record can take an edge from a table, -1 for the
-// start, and how likely it is.
+// step reports whether a path with this record can take an edge from a table, and returns the edge's probability. from
+// is -1 for the start.
 func (w *weigher) step(from int, e *chainEdge) (float64, bool) {
 	to := int(e.to)
 	if w.must[to] != w.must[from+1] || to < len(w.evidence) && w.evidence[to].ran == no {
@@ -379,7 +376,7 @@ func (w *weigher) step(from int, e *chainEdge) (float64, bool) {
 	return e.hit + e.miss, true
 }
 
-// edges returns those from a table, -1 for the start.
+// edges returns the edges from a table, or from the start if from is -1.
 func (c *chain) edges(from int) []chainEdge {
 	if from < 0 {
 		return c.start
@@ -387,7 +384,7 @@ func (c *chain) edges(from int) []chainEdge {
 	return c.tables[from].next
 }
 
-// place returns the index of a table's numbers; from is -1 for the start.
+// place returns the index in paths and sums of a table, or of the start if from is -1.
 func (w *weigher) place(from int) int {
 	if from < 0 {
 		return len(w.paths) - 1
@@ -395,7 +392,7 @@ func (w *weigher) place(from int) int {
 	return from
 }
 
-// count finds how many paths have the record, and how likely they are together.
+// count computes the number of paths with the record, and their total probability.
 func (w *weigher) count(c *chain) {
 	end := len(c.tables)
 	w.paths[end], w.sums[end], w.over = 1, 1, false
@@ -419,7 +416,7 @@ func (w *weigher) count(c *chain) {
 	w.some = w.paths[end+1] > 0
 }
 
-// total is the number of paths after a count.
+// total returns the number of paths after a count, in decimal.
 func (w *weigher) total(c *chain) string {
 	if !w.over {
 		return strconv.FormatUint(w.paths[len(w.paths)-1], 10)

@@ -16,8 +16,8 @@ import (
 
 func atBit(i int) *int { return &i }
 
-// decodeGraph is figure 4 of the paper: 0.2 of packets run B, 0.5 run C and 0.3 neither.
-// The paper does not split the last; here 0.2 run D and 0.1 do not.
+// decodeGraph returns figure 4 of the paper: 0.2 of packets run B, 0.5 run C and 0.3 neither. The paper does not split
+// the last. Here 0.2 run D and 0.1 do not.
 func decodeGraph() (*record.Graph, *record.Probabilities) {
 	table := func(id string) record.Node { return record.Node{ID: id, Kind: record.Table} }
 	cond := func(id string) record.Node { return record.Node{ID: id, Kind: record.Condition} }
@@ -43,7 +43,7 @@ func decodePlan(recorded ...record.Recorded) *record.Plan {
 	return plan
 }
 
-// What records of {B, C} say, whose third value two paths have.
+// Records of {B, C} have the expected paths. Their third value has two.
 func TestDecodeFigure4(t *testing.T) {
 	d, err := NewDecoder(decodePlan(record.Recorded{Table: "B", Bits: 1, Ran: atBit(0)},
 		record.Recorded{Table: "C", Bits: 1, Ran: atBit(1)}))
@@ -84,8 +84,7 @@ func TestDecodeFigure4(t *testing.T) {
 	}
 }
 
-// Every answer equals that of listing all paths, on small random graphs with random
-// plans.
+// Every answer equals a listing of all paths, on small random graphs with random plans.
 func TestDecodeEqualsEnumeration(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 7, Count: 300}, func(t *testing.T, seed uint64) {
 		plan := randomDecodePlan(rand.New(rand.NewPCG(seed, 0)))
@@ -137,7 +136,7 @@ func tablesOf(path []record.Step) string {
 	return strings.Join(ids, " ")
 }
 
-// randomDecodePlan makes a graph of up to twelve nodes and a plan of up to 8 bits.
+// randomDecodePlan returns a graph of up to twelve nodes and a plan of up to 8 bits.
 func randomDecodePlan(r *rand.Rand) *record.Plan {
 	g := &record.Graph{Pipeline: "ingress", Init: "n0"}
 	n := 1 + r.IntN(12)
@@ -180,14 +179,14 @@ func randomDecodePlan(r *rand.Rand) *record.Plan {
 	return plan
 }
 
-// A listed walk is one way through the graph, node by node.
+// A listedWalk is one path through the graph, node by node.
 type listedWalk struct {
 	tables []string
 	hits   []bool
 	p      float64
 }
 
-// listRecords walks all ways through the graph, and gives those of each record.
+// listRecords walks all paths through the graph, and returns those of each record.
 func listRecords(t *testing.T, d *Decoder) map[string][]listedWalk {
 	t.Helper()
 	records := map[string][]listedWalk{}
@@ -239,7 +238,7 @@ func joinWalks(walks []listedWalk) (paths map[string]float64, sum float64) {
 	return paths, sum
 }
 
-// checkTell holds what a record says of its tables against all walks that have it.
+// checkTell compares a record's result for its tables with all walks that have it.
 func checkTell(t *testing.T, d *Decoder, bits string, walks []listedWalk, sum float64) {
 	t.Helper()
 	said := d.Tell([]byte(bits), Told{})
@@ -272,8 +271,7 @@ func checkTell(t *testing.T, d *Decoder, bits string, walks []listedWalk, sum fl
 	}
 }
 
-// A graph of many tables has more paths than fit any word, and they are counted all
-// the same.
+// A graph of many tables has more paths than fit in a word. They are still counted exactly.
 func TestDecodeCountsBeyondWords(t *testing.T) {
 	g := &record.Graph{Pipeline: "ingress", Init: "c0"}
 	const n = 200
@@ -303,7 +301,7 @@ func TestDecodeCountsBeyondWords(t *testing.T) {
 	}
 }
 
-// Packets are recovered where their record is theirs alone.
+// Packets are recovered if no other path has their record.
 func TestSimulate(t *testing.T) {
 	b, c := record.Recorded{Table: "B", Bits: 1, Ran: atBit(0)}, record.Recorded{Table: "C", Bits: 1, Ran: atBit(1)}
 	for _, tt := range []struct {
@@ -329,7 +327,7 @@ func TestSimulate(t *testing.T) {
 	}
 }
 
-// Graphs that cannot be are refused, and say why.
+// Invalid graphs are refused with the reason.
 func TestDecoderRefuses(t *testing.T) {
 	for _, tt := range []struct {
 		change func(p *record.Plan)
@@ -353,8 +351,7 @@ func TestDecoderRefuses(t *testing.T) {
 	}
 }
 
-// Faults are told by the records that they make: all walks of the graph, with the
-// fault in them.
+// Faults are found by the records that they cause: all walks of the graph with the fault.
 func TestSuspect(t *testing.T) {
 	bits := func(ids ...string) (list []record.Recorded) {
 		for i, id := range ids {
@@ -366,7 +363,7 @@ func TestSuspect(t *testing.T) {
 		name    string
 		plan    *record.Plan
 		records map[byte]uint64
-		want    string // the first
+		want    string // the first suspicion
 	}{
 		{"nothing is wrong", decodePlan(bits("B", "C", "D")...), map[byte]uint64{0b101: 20, 0b110: 50, 0b100: 20, 0: 10}, ""},
 		{"D is skipped", decodePlan(bits("B", "C", "D")...), map[byte]uint64{0b001: 20, 0b010: 50, 0: 30},
@@ -395,7 +392,7 @@ func TestSuspect(t *testing.T) {
 	}
 }
 
-// Whatever bytes come, there is an answer, and it holds together.
+// Any bytes have a consistent answer.
 func FuzzDecode(f *testing.F) {
 	f.Add(uint64(1), []byte{0})
 	f.Add(uint64(7), []byte{255})

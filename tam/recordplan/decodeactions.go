@@ -7,26 +7,26 @@ import (
 	"tamtam/tam/record"
 )
 
-// readActions are a table's bits for actions, as a reader needs them.
+// readActions holds the action bits of a table for a reader.
 type readActions struct {
-	table   int   // of the chain; -1: no packet comes to it
-	bits    []int // of the record
+	table   int   // table of the chain, or -1 if it is unreachable
+	bits    []int // bits of the record
 	classes []readClass
 }
 
-// A readClass are the actions for which the table sets the same bits: code, in the order of readActions.bits.
+// A readClass holds the actions for which the table sets the same bits: code, in the order of readActions.bits.
 type readClass struct {
 	codeClass
-	aside int // table of the chain that stands for them; -1: no packet comes to it, or it is code 0, which has none
+	aside int // their table in the chain, or -1 if it is unreachable or the code is 0, which has none
 }
 
-// An asideTable is what an aside of the chain stands for.
+// An asideTable is the table and the actions of an aside.
 type asideTable struct {
 	table   string
 	actions []string
 }
 
-// readActions finds the bits for actions, and the asides of the chain; classes are by node of the graph.
+// readActions finds the action bits, and the asides of the chain. classes are by node of the graph.
 func (r *reader) readActions(g *record.Graph, classes map[int][]codeClass) {
 	for i := range r.plan.Recorded {
 		t := &r.plan.Recorded[i]
@@ -48,7 +48,7 @@ func (r *reader) readActions(g *record.Graph, classes map[int][]codeClass) {
 				x := readClass{codeClass: c, aside: -1}
 				if at, ok := r.chain.index[asideID(node, n)]; ok {
 					x.aside = at
-					r.chain.tables[at].id = "" // it is none of the program
+					r.chain.tables[at].id = "" // it is not a table of the program
 					r.chain.tables[at].aside = &asideTable{t.Table, c.actions}
 				}
 				a.classes = append(a.classes, x)
@@ -58,7 +58,7 @@ func (r *reader) readActions(g *record.Graph, classes map[int][]codeClass) {
 	}
 }
 
-// observeActions takes in what a record says of actions. It returns false if it says what no packet does.
+// observeActions applies the action bits of a record. It returns false if no packet has this combination.
 func (r *reader) observeActions(b []byte) bool {
 	fine := true
 	r.oddActions = -1
@@ -81,7 +81,7 @@ func (r *reader) observeActions(b []byte) bool {
 			}
 		}
 		if a.table < 0 || code == 0 {
-			continue // what no packet comes to is found astray
+			continue // stray reports bits of unreachable tables
 		}
 		t := &r.w.evidence[a.table]
 		fine = fine && found && t.ran != no && t.hit != no
@@ -93,7 +93,7 @@ func (r *reader) observeActions(b []byte) bool {
 	return fine
 }
 
-// silent are the actions of a table that set none of its bits, nil if it records none.
+// silent returns the actions of a table that set none of its bits, or nil if it records no actions.
 func (r *reader) silent(table int) []string {
 	for i := range r.acts {
 		if r.acts[i].table != table {
@@ -108,7 +108,7 @@ func (r *reader) silent(table int) []string {
 	return nil
 }
 
-// act says which action the last step ran, if that is certain.
+// act sets the action of the last step if it is certain.
 func (l *Likely) act(actions []string) {
 	if s := &l.Path[len(l.Path)-1]; len(actions) == 1 {
 		s.Action = actions[0]
@@ -117,10 +117,10 @@ func (l *Likely) act(actions []string) {
 	}
 }
 
-// maxActionWords is how many actions are named where one of several is meant.
+// maxActionWords is the maximum number of alternative actions that are named.
 const maxActionWords = 4
 
-// actionWords names one of some actions.
+// actionWords returns a text for one of these actions.
 func actionWords(actions []string) string {
 	if len(actions) > maxActionWords {
 		return "one of " + strconv.Itoa(len(actions)) + " actions"

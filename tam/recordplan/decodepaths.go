@@ -7,11 +7,11 @@ import (
 	"tamtam/tam/record"
 )
 
-// improbable is the cost of a step that the graph allows and the probabilities say
-// is never taken: more than that of any that is.
+// improbable is the cost of a step that the graph allows but has probability zero. It exceeds the cost of any other
+// step.
 const improbable = 1e4
 
-// cost is small for likely steps.
+// cost returns the cost of a probability, which is small for likely steps.
 func cost(p float64) float64 {
 	if p <= 0 {
 		return improbable
@@ -19,14 +19,14 @@ func cost(p float64) float64 {
 	return -math.Log(p)
 }
 
-// A way on is the end of a path: an edge, and which way on from where it leads.
+// A wayOn is a path from a table to the end: its first edge, and the rank of the rest among the paths from there.
 type wayOn struct {
 	cost       float64
 	edge, rank int32
 }
 
-// best finds the k cheapest paths, each as its edges from the start on. price says what
-// an edge costs; false: it cannot be taken.
+// best returns the k cheapest paths, each as its edges from the start, and their costs. price returns the cost of an
+// edge, or false if it cannot be taken.
 func (c *chain) best(k int, price func(from int, e *chainEdge) (float64, bool)) (paths [][]int32, costs []float64) {
 	end := len(c.tables)
 	on := make([][]wayOn, end+2)
@@ -71,7 +71,7 @@ func (c *chain) best(k int, price func(from int, e *chainEdge) (float64, bool)) 
 	return paths, costs
 }
 
-// insertWay keeps the k cheapest in order; false: w is not among them.
+// insertWay inserts w in order and keeps the k cheapest. It returns false if w is not among them.
 func insertWay(list []wayOn, w wayOn, k int) ([]wayOn, bool) {
 	if len(list) == k {
 		if w.cost >= list[k-1].cost {
@@ -86,7 +86,7 @@ func insertWay(list []wayOn, w wayOn, k int) ([]wayOn, bool) {
 	return list, true
 }
 
-// likely lists the most likely paths of the record that was counted.
+// likely returns the most likely paths of the counted record.
 func (r *reader) likely() []Likely {
 	paths, costs := r.chain.best(MaxLikely, func(from int, e *chainEdge) (float64, bool) {
 		p, ok := r.w.step(from, e)
@@ -101,7 +101,7 @@ func (r *reader) likely() []Likely {
 			list[i].P = 1
 		case all > 0:
 			list[i].P = min(1, math.Exp(-costs[i])/all)
-		case r.w.over: // one of very many that are not expected
+		case r.w.over: // P stays 0: one of very many improbable paths
 		default:
 			list[i].P = 1 / float64(r.w.paths[len(r.w.paths)-1])
 		}
@@ -109,7 +109,7 @@ func (r *reader) likely() []Likely {
 	return list
 }
 
-// path makes a path of its edges, with the hits that follow from it and the record.
+// path returns the path of these edges, with the hits that follow from it and the record.
 func (r *reader) path(edges []int32) Likely {
 	l := Likely{Path: []record.Step{}, HitKnown: []bool{}, Actions: [][]string{}}
 	from := -1
@@ -120,7 +120,7 @@ func (r *reader) path(edges []int32) Likely {
 			known := true
 			switch says := r.w.evidence[from].hit; {
 			case r.chain.tables[from].keyless:
-				known = false // it is meaningless
+				known = false // a hit has no meaning here
 			case !e.canHit || says == no && e.canMiss:
 			case !e.canMiss || says == yes:
 				s.Hit = true
@@ -144,7 +144,7 @@ func (r *reader) path(edges []int32) Likely {
 	return l
 }
 
-// impossible finds the path that differs least from a record that no path has.
+// impossible returns the path that differs least from a record that no path has.
 func (r *reader) impossible(b []byte) Answer {
 	r.observe(b)
 	w := &r.w
@@ -163,9 +163,9 @@ func (r *reader) impossible(b []byte) Answer {
 			differs++
 		}
 		if int(e.to) == r.otherwise {
-			differs++ // how a packet ended counts twice what one table says
+			differs++ // a wrong end counts twice as much as a wrong table
 		}
-		const apart = 1e7 // what is likely only decides between paths that differ alike
+		const apart = 1e7 // probability only decides between paths with equal differences
 		return float64(differs)*apart + cost(e.hit+e.miss), true
 	})
 	a := Answer{Impossible: true, Total: "0"}
@@ -179,8 +179,7 @@ func (r *reader) impossible(b []byte) Answer {
 	return a
 }
 
-// hitDiffers reports whether a path that takes an edge from a table has another hit than the
-// record.
+// hitDiffers reports whether the hit of an edge from a table contradicts the record.
 func (r *reader) hitDiffers(from int, e *chainEdge) bool {
 	switch r.w.evidence[from].hit {
 	case yes:
@@ -191,7 +190,7 @@ func (r *reader) hitDiffers(from int, e *chainEdge) bool {
 	return false
 }
 
-// endWords says how a packet ended.
+// endWords returns a text for the end of a packet.
 func endWords(end string) string {
 	switch end {
 	case record.EndSent:
@@ -202,7 +201,7 @@ func endWords(end string) string {
 	return "was dropped: " + end
 }
 
-// differences says in what a record and a path differ.
+// differences returns a text of the differences between a record and a path.
 func (r *reader) differences(edges []int32) string {
 	var list []string
 	from := -1
@@ -243,7 +242,7 @@ func (r *reader) differences(edges []int32) string {
 	return "no path of the graph has this record; the closest has it but that " + strings.Join(list, ", ")
 }
 
-// String writes a path as "a hit > b > c miss", with the hits that are known.
+// String returns the path as "a hit > b > c miss", with the known hits.
 func (l Likely) String() string {
 	if len(l.Path) == 0 {
 		return "(no table)"
@@ -251,7 +250,7 @@ func (l Likely) String() string {
 	return strings.Join(l.Steps(), " > ")
 }
 
-// Steps writes each step of a path, as "a hit", "b", "c miss" or "d hit (deny)".
+// Steps returns each step of a path, as "a hit", "b", "c miss" or "d hit (deny)".
 func (l Likely) Steps() []string {
 	list := make([]string, len(l.Path))
 	for i, s := range l.Path {

@@ -1,26 +1,25 @@
 package recordplan
 
-// Certainty says on which of the paths that have a record a table is.
+// Certainty describes how many of the paths with a record contain a table.
 type Certainty uint8
 
 // The certainties.
 const (
-	Never  Certainty = iota // on none of them
-	Maybe                   // on some
-	Always                  // on all
+	Never  Certainty = iota // none of them
+	Maybe                   // some of them
+	Always                  // all of them
 )
 
-// A TableSays is what a record says of one table.
+// A TableSays is the result of a record for one table.
 type TableSays struct {
 	Ran, Hit Certainty
-	// How likely it ran, and hit, by the plan's probabilities.
+	// RanP and HitP are the probabilities that it ran and that it hit, by the plan's probabilities.
 	RanP, HitP float64
 }
 
-// Tell says of each table, in the order of [Decoder.Tables], whether the paths that have a record run
-// it. Of an impossible record there are none: what it says counts for the tables that set its bits, and
-// nothing is known of the others. For bytes that are not a record of the plan it is nil. What is told is
-// as for [Decoder.Decode].
+// Tell returns for each table, in the order of [Decoder.Tables], whether the paths with a record run it. For an
+// impossible record, which has no paths, the set bits count for their tables, and nothing is known about others. Tell
+// returns nil if b is not a record of the plan. told is as for [Decoder.Decode].
 func (d *Decoder) Tell(b []byte, told Told) []TableSays {
 	r, err := d.reader(told)
 	if err != nil || d.check(b) != nil || r.stray(b) >= 0 {
@@ -38,7 +37,7 @@ func (d *Decoder) Tell(b []byte, told Told) []TableSays {
 		if t.id == "" {
 			continue
 		}
-		says := TableSays{} // never: what is told of the packet leaves no way there
+		says := TableSays{} // never: what is known about the packet leaves no path to it
 		if i, ok := r.chain.index[t.id]; ok {
 			says = all[i]
 		}
@@ -47,7 +46,7 @@ func (d *Decoder) Tell(b []byte, told Told) []TableSays {
 	return tables
 }
 
-// literally takes a record literally, by index in the chain.
+// literally returns the literal meaning of a record's bits, by index in the chain.
 func (r *reader) literally() []TableSays {
 	list := make([]TableSays, len(r.chain.tables))
 	certain := func(s fact) (Certainty, float64) {
@@ -67,7 +66,7 @@ func (r *reader) literally() []TableSays {
 	return list
 }
 
-// tell does it for the observed record, by index in the chain.
+// tell returns the result for the observed record, by index in the chain.
 func (r *reader) tell() []TableSays {
 	c, w := r.chain, &r.w
 	w.count(c)
@@ -102,18 +101,18 @@ func (r *reader) tell() []TableSays {
 	return list
 }
 
-// A course is where packets come from the start over the edges that what was observed allows. The start
-// has the place behind the last table and the end.
+// A course is the result of following packets from the start over the edges that the evidence allows. The start has
+// index len(tables)+1, after the end.
 type course struct {
 	reach  []bool
-	before []float64 // how likely a packet comes there
-	passed []int32   // what of the steps that pass over a table begins at each, less what ends
-	// Of each table, whether its lookup may have hit, and missed, and how likely it hit.
+	before []float64 // probability that a packet gets there
+	passed []int32   // difference of the number of edges that skip a table, between this table and the previous one
+	// For each table, whether its lookup can have hit or missed, and the probability of a hit.
 	canHit, canMiss []bool
 	hits            []float64
 }
 
-// follow follows all edges; all is how likely the observed record is.
+// follow follows all edges. all is the probability of the observed record.
 func (r *reader) follow(all float64) course {
 	c, w := r.chain, &r.w
 	n := len(c.tables)
@@ -146,7 +145,7 @@ func (r *reader) follow(all float64) course {
 	return f
 }
 
-// lookUp adds what an edge from a table says of its lookup.
+// lookUp adds the contribution of an edge to the outcome of its table's lookup.
 func (f *course) lookUp(w *weigher, from int, e *chainEdge, all float64) {
 	hit := w.evidence[from].hit
 	f.canHit[from] = f.canHit[from] || e.canHit && hit != no

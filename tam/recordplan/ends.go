@@ -6,13 +6,12 @@ import (
 	"tamtam/tam/record"
 )
 
-// endedOtherwise is the table to which all edges lead that do not end a packet in the way that a record
-// says. No path of the record runs it.
+// endedOtherwise is the target of all exit edges that do not end a packet as its record shows. No path of the record
+// runs it.
 const endedOtherwise = "\x00ended otherwise"
 
-// endings is a graph, with complete probabilities, in which the edges to the end that cannot
-// end a packet in one way lead to the table endedOtherwise instead. Nil: nothing is known
-// of that.
+// endings returns a graph, with complete probabilities, in which the exit edges that cannot end a packet in this way
+// lead to endedOtherwise instead. It returns nil if nothing is known about ends.
 func endings(g *record.Graph, p record.Probabilities, end string) (*record.Graph, record.Probabilities) {
 	if end == "" || g.Ends == nil {
 		return nil, p
@@ -48,7 +47,7 @@ func endings(g *record.Graph, p record.Probabilities, end string) (*record.Graph
 // An exit is an edge to the end.
 type exit struct{ from, label string }
 
-// endsOtherwise are the exits of which it is known how they end packets, and none that it is in this way.
+// endsOtherwise returns the exits with known ends that do not include this one.
 func endsOtherwise(g *record.Graph, end string) map[exit]bool {
 	otherwise := map[exit]bool{}
 	for _, e := range g.Ends {
@@ -59,11 +58,10 @@ func endsOtherwise(g *record.Graph, end string) map[exit]bool {
 	return otherwise
 }
 
-// nodeExits are the labels of a node's edges to the end: of those that stay, and of those that lead to
-// endedOtherwise.
+// nodeExits holds the labels of a node's exit edges: of those that stay, and of those that now lead to endedOtherwise.
 type nodeExits struct{ kept, cut []string }
 
-// part gives a share of what leaves the node to the edges that it is of now.
+// part distributes a share of a node's packets to its changed edges.
 func (w nodeExits) part(s record.EdgeProbability) []record.EdgeProbability {
 	other := endedOtherwise
 	otherwise := record.EdgeProbability{From: s.From, To: &other, P: s.P, Label: s.Label}
@@ -75,7 +73,7 @@ func (w nodeExits) part(s record.EdgeProbability) []record.EdgeProbability {
 	case s.Label != "" && slices.Contains(w.kept, s.Label):
 		return []record.EdgeProbability{s}
 	}
-	// Of several edges together each has its part.
+	// A share of several edges is divided equally.
 	otherwise.P = s.P * float64(len(w.cut)) / float64(len(w.cut)+len(w.kept))
 	return []record.EdgeProbability{{From: s.From, P: s.P - otherwise.P, Label: s.Label}, otherwise}
 }

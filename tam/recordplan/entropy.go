@@ -1,22 +1,22 @@
 package recordplan
 
-// A Choice is a table that records that it ran, or that it hit, or both. For a table that every packet
-// runs, having run says nothing.
+// A Choice is a table that records its execution, its hit, or both. For a table that every packet runs, execution
+// carries no information.
 type Choice struct {
 	Table    int
 	Ran, Hit bool
 }
 
-// What a table shows of itself in a record.
+// The bits that a table has in a record.
 const (
 	showsRan = 1 << iota
 	showsHit
 )
 
-// shown is what each table of a segment records, by node.
+// shown holds the recorded bits of each table of a segment, by node.
 type shown []uint8
 
-// shownBy sorts choices by segment. Of a cut, having run is known.
+// shownBy sorts choices by segment. It omits the execution of cuts, which is always known.
 func (m *Model) shownBy(set []Choice) []shown {
 	all := make([]shown, len(m.segments))
 	for i := range all {
@@ -37,13 +37,12 @@ func (m *Model) shownBy(set []Choice) []shown {
 	return all
 }
 
-// Entropy is the exact joint entropy in bits of what a set of choices records.
+// Entropy returns the exact joint entropy, in bits, of what a set of choices records.
 //
-// A record is the same as the sequence of the events that it shows: a recorded table
-// that ran, or hit. What comes after an event does not depend on what came before it,
-// so the events are themselves a Markov chain, and the entropy of the record is the sum
-// over its events of how likely each is times the entropy of the event after it. No
-// path is enumerated: the work is that of one walk through the segment for each event.
+// A record corresponds to the sequence of its events: recorded tables that ran or hit. The events after an event do not
+// depend on those before it, so they form a Markov chain. The entropy of the record is the sum over all events: the
+// event's probability times the entropy of the next event. No path is enumerated: the work is one walk through the
+// segment per event.
 func (m *Model) Entropy(set []Choice) float64 {
 	var w walker
 	h := 0.0
@@ -53,8 +52,8 @@ func (m *Model) Entropy(set []Choice) float64 {
 	return h
 }
 
-// Equation2 returns what equation 2 of the paper gives instead: the entropy of what ran, and
-// of each recorded hit as if nothing depended on it.
+// Equation2 returns the result of the paper's equation 2: the entropy of the executions, plus that of each recorded hit
+// as if nothing depended on it.
 func (m *Model) Equation2(set []Choice) float64 {
 	h := 0.0
 	ran := make([]Choice, len(set))
@@ -68,7 +67,7 @@ func (m *Model) Equation2(set []Choice) float64 {
 	return h + m.Entropy(ran)
 }
 
-// Full returns the entropy in bits of recording everything of the mode.
+// Full returns the entropy in bits of a record of everything in the mode.
 func (m *Model) Full(hits bool) float64 { return m.Entropy(m.Everything(hits)) }
 
 // Everything returns all choices of the mode.
@@ -90,8 +89,7 @@ const (
 	either // not recorded
 )
 
-// An event is what a record shows next, and how likely. At the segment's end it is of
-// node len(nodes).
+// An event is a possible next event of a record, with its probability. At the segment's end node is len(nodes).
 type event struct {
 	node, outcome int
 	p             float64
@@ -101,7 +99,7 @@ type event struct {
 type walker struct {
 	mass  []float64
 	found []event
-	arcs  uint64 // gone along so far
+	arcs  uint64 // number of arcs followed so far
 }
 
 func (w *walker) clear(n int) {
@@ -112,7 +110,7 @@ func (w *walker) clear(n int) {
 	w.found = w.found[:0]
 }
 
-// entropy is that of what a segment shows.
+// entropy returns the entropy of a segment's part of the record.
 func (w *walker) entropy(s *segment, v shown) float64 {
 	h := 0.0
 	for i := range s.nodes {
@@ -138,7 +136,7 @@ func (w *walker) entropy(s *segment, v shown) float64 {
 	return h
 }
 
-// branching is the entropy of the event after one.
+// branching returns the entropy of the event after this one.
 func (w *walker) branching(s *segment, v shown, from, outcome int) float64 {
 	h := 0.0
 	for _, e := range w.after(s, v, from, outcome) {
@@ -147,7 +145,7 @@ func (w *walker) branching(s *segment, v shown, from, outcome int) float64 {
 	return h
 }
 
-// after finds the events that can follow one.
+// after returns the events that can follow an event.
 func (w *walker) after(s *segment, v shown, from, outcome int) []event {
 	end := len(s.nodes)
 	w.clear(end + 1)
@@ -175,7 +173,7 @@ func (w *walker) after(s *segment, v shown, from, outcome int) []event {
 	return w.found
 }
 
-// leave hands on what is at a node.
+// leave distributes the probability at a node over its arcs.
 func (w *walker) leave(n *node, outcome int, p float64) {
 	if outcome == either && n.decide {
 		w.leave(n, missed, p*(1-n.hit))

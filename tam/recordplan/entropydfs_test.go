@@ -2,12 +2,12 @@ package recordplan
 
 import "fmt"
 
-// maxDFS is how many paths of one segment the depth-first search looks at.
+// maxDFS is the maximum number of paths of one segment that the depth-first search visits.
 const maxDFS = 2_000_000
 
-// entropyDFS is the entropy by Algorithm 1 of the paper: depth first through all paths
-// of each segment, adding up those that have the same record. It is for comparison with
-// [Model.Entropy]; a segment with more than maxDFS paths is refused.
+// entropyDFS returns the entropy by Algorithm 1 of the paper: a depth-first search through all paths of each segment
+// adds up those with the same record. It is for comparison with [Model.Entropy]. A segment with more than maxDFS paths
+// is refused.
 func (m *Model) entropyDFS(set []Choice) (float64, error) {
 	h := 0.0
 	for i, v := range m.shownBy(set) {
@@ -27,7 +27,7 @@ type dfs struct {
 	s        *segment
 	v        shown
 	recorded []byte
-	paths    map[string]float64 // by what is recorded of them
+	paths    map[string]float64 // probability per record
 	seen     int
 }
 

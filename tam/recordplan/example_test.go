@@ -8,8 +8,8 @@ import (
 	"tamtam/tam/recordplan"
 )
 
-// A packet runs one of two tables, and then a third. One bit tells all paths apart, and the record of a
-// packet says which it took.
+// A packet runs one of two tables, and then a third. One bit distinguishes all paths, and the record of a packet
+// reveals its path.
 func Example() {
 	graph := &record.Graph{
 		Pipeline: "ingress", Init: "ethertype",
@@ -22,7 +22,7 @@ func Example() {
 			{From: "ipv4", To: "acl"}, {From: "ipv6", To: "acl"}, {From: "acl", To: record.Exit},
 		},
 	}
-	model, err := recordplan.NewModel(graph, record.Probabilities{}) // packets take each way alike
+	model, err := recordplan.NewModel(graph, record.Probabilities{}) // all edges are equally likely
 	if err != nil {
 		fmt.Println(err)
 		return

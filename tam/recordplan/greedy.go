@@ -4,8 +4,8 @@ import (
 	"slices"
 )
 
-// greedy adds, bit by bit, what adds most and fits, beginning with a set that fits. A bit
-// that does not fit never will, as the set only grows.
+// greedy starts with a set that fits, and repeatedly adds the bit with the largest gain that fits. A bit that does not
+// fit is dropped for good, because the set only grows.
 func (x *search) greedy(start []bit) found {
 	f := found{set: slices.Clone(start), loads: x.loads(start)}
 	cells, v := x.fit(f.loads)
@@ -36,25 +36,25 @@ func (x *search) greedy(start []bit) found {
 	return f
 }
 
-// hopefuls are the bits that may be added to a set. As entropy is submodular, what a bit
-// would add only shrinks: it is weighed anew when it would be the next.
+// hopefuls are the bits that may be added to a set. As entropy is submodular, the gain of a bit only shrinks. It is
+// computed again when the bit would be next.
 type hopefuls struct {
 	*search
 	sc    *scorer
 	list  []hopeful
-	pairs map[int]bool // tables both of whose bits were tried at once
+	pairs map[int]bool // tables both of whose bits were tried together
 }
 
 type hopeful struct {
 	bit
-	gain  float64 // or more
-	fresh bool    // no more
+	gain  float64 // upper bound of the gain
+	fresh bool    // gain is exact
 	dead  bool
 }
 
-// next is what is to be tried next: the best bit or, if none adds anything, both bits of
-// the table whose hit adds most. That a table ran may be known from others already, and
-// without it its hit cannot be recorded. Nothing is tried twice.
+// next returns the bits to try next: the best bit, or both bits of the table whose hit adds most if no single bit adds
+// anything. The latter helps if a table's execution follows from other bits, since its hit requires it. No bits are
+// tried twice.
 func (h *hopefuls) next(set []bit) []bit {
 	if c := h.best(set); c != nil {
 		c.dead = true
@@ -69,7 +69,7 @@ func (h *hopefuls) next(set []bit) []bit {
 		if c.dead || c.hit || !h.needed(c.bit) || h.pairs[c.table] || !h.allowed(set, c.bit) || h.exhausted() {
 			continue
 		}
-		// Having run adds nothing by itself, so that the hit adds what both do.
+		// Execution adds nothing by itself, so the hit's gain is the gain of both.
 		h.sets++
 		if g := h.sc.gain(hit); g > most {
 			best, most = i, g
@@ -83,8 +83,8 @@ func (h *hopefuls) next(set []bit) []bit {
 	return []bit{{t, false}, {t, true}}
 }
 
-// best is the bit that adds most; nil if none adds anything. Of bits that add alike, it is
-// the one whose table has most stages to be in.
+// best returns the bit with the largest gain, or nil if none adds anything. Among equal bits it returns the one whose
+// table has the most possible stages.
 func (h *hopefuls) best(set []bit) *hopeful {
 	for {
 		var top *hopeful
@@ -105,8 +105,8 @@ func (h *hopefuls) best(set []bit) *hopeful {
 	}
 }
 
-// before reports whether a bit is to be tried before another: it adds more or, of two that add alike, may
-// add less than it was weighed for, or has more stages to be in.
+// before reports whether a bit is tried before another. Its gain must be larger. Between equal gains, the one that is
+// not exact comes first, then the one with more possible stages.
 func (h *hopefuls) before(c, top *hopeful) bool {
 	return c.gain > top.gain+alike ||
 		c.gain > top.gain-alike && (top.fresh && !c.fresh || top.fresh == c.fresh && h.slack(c) > h.slack(top))
@@ -127,8 +127,7 @@ func (h *hopefuls) take(b bit) {
 	}
 }
 
-// restarts runs greedy with each of the first tables in the order of their entropy as
-// its first.
+// restarts runs greedy with each of the first tables, in the order of entropy, as its first bit.
 func (x *search) restarts() {
 	x.offer(x.greedy(x.must))
 	order := x.byEntropy()
@@ -146,7 +145,7 @@ func (x *search) restarts() {
 	}
 }
 
-// byEntropy are the candidates, those first that say most alone.
+// byEntropy returns the candidates, those with the highest entropy first.
 func (x *search) byEntropy() []bit {
 	order := slices.Clone(x.candidates)
 	slices.SortStableFunc(order, func(a, b bit) int {

@@ -11,16 +11,15 @@ import (
 	"tamtam/tam/recordplan/p4graph"
 )
 
-// Bounds of a model: more is refused.
+// Limits of a model. More is refused.
 const (
 	MaxTables = 4096      // of a graph
-	MaxArcs   = 4_000_000 // between tables, conditions eliminated
+	MaxArcs   = 4_000_000 // between tables, after elimination of conditions
 )
 
-// A Model is a program as its records see it: a Markov chain over tables. Conditions
-// are eliminated, so that one path is one sequence of tables. The nodes that every
-// packet passes, the cuts, part it into segments, which are independent of each
-// other: the entropy of a set is the sum of theirs.
+// A Model is a program as its records show it: a Markov chain over tables. Conditions are eliminated, so that each path
+// is one sequence of tables. Cuts are the nodes that every packet passes. They divide the model into independent
+// segments, so the entropy of a set is the sum over the segments.
 type Model struct {
 	graph    *record.Graph
 	given    record.Probabilities
@@ -30,33 +29,32 @@ type Model struct {
 	index    map[string]int
 	segments []segment
 	walks    *big.Int
-	plain    *Model // of the same program without actions, of which the tables are the first here; nil: this is it
+	plain    *Model // model of the same program without actions, whose tables are the first here; nil if this is it
 }
 
-// A table is what a planner must know of a table besides the edges from it.
+// A table holds what a planner needs about a table, except for its edges.
 type table struct {
 	id      string
 	node    int // index in the graph
 	cut     bool
 	keyless bool
-	hit     float64 // of the packets that run it
-	ran     float64 // of all packets
-	seg, at int     // its segment, -1 if no packet comes to it, and its node there
-	layer   *layer  // the digit of an action's number that it stands for; nil: none
+	hit     float64 // hit rate of the packets that run it
+	ran     float64 // share of all packets that run it
+	seg, at int     // its segment, or -1 if no packet reaches it, and its node in the segment
+	layer   *layer  // the digit of an action's number that it represents, or nil for a table of the program
 }
 
-// A segment is what lies between two cuts: node 0 is the first cut, a table or a
-// condition, and an arc to len(nodes) leads to the second, or to the end.
+// A segment is the part between two cuts. Node 0 is the first cut, a table or a condition. An arc to len(nodes) leads
+// to the second cut, or to the end.
 type segment struct {
 	nodes []node // in topological order
 }
 
 type node struct {
-	table int // -1: a condition, at 0 only
+	table int // -1 for a condition, which only node 0 can be
 	ran   float64
 	hit   float64
-	// next are the ways after a miss and after a hit. They share their memory where the hit does
-	// not decide the way.
+	// next holds the arcs after a miss and after a hit. They share memory if the hit does not decide.
 	next   [2][]arc
 	decide bool
 }
@@ -66,8 +64,8 @@ type arc struct {
 	p  float64
 }
 
-// NewModel makes the model of a graph. Probabilities that are not given are uniform. It refuses what
-// [record.NewReach] and [Complete] refuse, and more than [MaxTables] or [MaxArcs].
+// NewModel returns the model of a graph. Missing probabilities are uniform. It refuses the input that [record.NewReach]
+// and [Complete] refuse, and more than [MaxTables] or [MaxArcs].
 func NewModel(g *record.Graph, p record.Probabilities) (*Model, error) {
 	reach, err := record.NewReach(g)
 	if err != nil {
@@ -125,9 +123,9 @@ func (m *Model) part(x *record.Index, w *ways) error {
 	return nil
 }
 
-// eliminate makes the segment of some nodes in topological order, of which the first
-// is its cut. It also counts the ways through it in which every action counts. The
-// number of arcs is -1 if there are more than room.
+// eliminate returns the segment of some nodes in topological order, of which the first is the cut. It also counts the
+// segment's paths, with different actions as different paths, and its arcs. The number of arcs is -1 if it exceeds
+// room.
 func (m *Model) eliminate(w *ways, nodes []int, place []int, room int) (segment, *big.Int, int) {
 	s, local := m.number(w, nodes)
 	x := elimination{
@@ -153,8 +151,8 @@ func (m *Model) eliminate(w *ways, nodes []int, place []int, room int) (segment,
 	return s, walks[0], x.arcs
 }
 
-// number makes the nodes of a segment, and says which is whose: -1 for a condition, except for
-// the first.
+// number creates the nodes of a segment, and returns the index of each graph node in it: -1 for a condition, except for
+// the first node.
 func (m *Model) number(w *ways, nodes []int) (s segment, local []int) {
 	local = make([]int, len(nodes))
 	for i, n := range nodes {
@@ -175,20 +173,20 @@ func (m *Model) number(w *ways, nodes []int) (s segment, local []int) {
 	return s, local
 }
 
-// An elimination goes through the nodes of a segment from the last to the first.
+// An elimination processes the nodes of a segment from the last to the first.
 type elimination struct {
 	*ways
 	nodes  []int
-	place  []int   // of the graph's nodes, in the topological order
-	local  []int   // of nodes: which of the segment, -1 for conditions
-	silent [][]arc // of conditions: where they lead
-	end    int     // of the segment
-	arcs   int     // made so far
+	place  []int   // of the graph's nodes, in topological order
+	local  []int   // index of each node in the segment, or -1 for a condition
+	silent [][]arc // targets of conditions
+	end    int     // end of the segment
+	arcs   int     // number of arcs so far
 	sum    []float64
 	used   []bool
 }
 
-// index is which of the nodes an edge leads to; len(nodes) if none.
+// index returns the index in nodes of an edge's target, or len(nodes) if it is outside.
 func (x *elimination) index(e way) int {
 	if e.to == x.exit {
 		return len(x.nodes)
@@ -196,7 +194,7 @@ func (x *elimination) index(e way) int {
 	return min(x.place[e.to]-x.place[x.nodes[0]], len(x.nodes))
 }
 
-// walks counts the ways from a node to the end of the segment by those from the nodes behind it.
+// walks returns the number of paths from a node to the end of the segment, given those of the nodes after it.
 func (x *elimination) walks(n int, behind []*big.Int) *big.Int {
 	sum := new(big.Int)
 	for _, e := range x.out[n] {
@@ -209,7 +207,7 @@ func (x *elimination) walks(n int, behind []*big.Int) *big.Int {
 	return sum
 }
 
-// next are the arcs from a node after a miss and after a hit.
+// next returns the arcs from a node after a miss and after a hit.
 func (x *elimination) next(n int) (next [2][]arc) {
 	if x.decide[n] {
 		next[0] = x.collect(n, func(e way) float64 { return e.given(false) })
@@ -221,7 +219,7 @@ func (x *elimination) next(n int) (next [2][]arc) {
 	return next
 }
 
-// collect adds up where the edges of one outcome lead; an edge with a share below 0 is not of it.
+// collect adds up the targets of the edges of one outcome. A negative share means that an edge does not belong to it.
 func (x *elimination) collect(n int, share func(way) float64) []arc {
 	var touched []int
 	add := func(to int, p float64) {
@@ -257,7 +255,7 @@ func (x *elimination) collect(n int, share func(way) float64) []arc {
 	return list
 }
 
-// normalise turns shares of all packets at a node into shares of those with the outcome.
+// normalise scales shares of all packets at a node to shares of those with the outcome.
 func normalise(next [2][]arc, decide bool, hit float64) {
 	if !decide {
 		return
@@ -273,7 +271,7 @@ func normalise(next [2][]arc, decide bool, hit float64) {
 	}
 }
 
-// weigh finds how likely each table is to run.
+// weigh computes the probability of each table to run.
 func (m *Model) weigh() {
 	var w walker
 	for i := range m.segments {
@@ -292,26 +290,25 @@ func (m *Model) weigh() {
 	}
 }
 
-// ways are the edges of a graph, those between the same two nodes together.
+// ways holds the edges of a graph. Edges between the same two nodes are merged.
 type ways struct {
 	of     map[string]int
 	exit   int
 	out    [][]way
 	decide []bool    // the node is a table that branches by its hit
-	hit    []float64 // of the packets that run the table
+	hit    []float64 // hit rate of the packets that run the table
 }
 
 type way struct {
 	to     int
 	labels int
-	// outcomes says after what the way is taken, 0 a miss, 1 a hit; p are the shares of
-	// all packets that are at the node. Where the hit does not decide, p[0] is all.
+	// outcomes contains the outcomes after which the way is taken: 0 is a miss, 1 a hit. p holds the shares of all
+	// packets at the node. If the hit does not decide, p[0] is the whole share.
 	outcomes [2]bool
 	p        [2]float64
 }
 
-// given is the share of all packets that take the way after an outcome; negative if
-// there is no such way.
+// given returns the share of all packets that take the way after an outcome. It is negative if the way does not exist.
 func (e way) given(hit bool) float64 {
 	i := 0
 	if hit {
@@ -353,7 +350,7 @@ func newWays(g *record.Graph, x *record.Index, p record.Probabilities) *ways {
 	return w
 }
 
-// hitDecides finds the tables all of whose edges say hit or miss.
+// hitDecides reports for each node whether all of its edges are labelled hit or miss.
 func hitDecides(g *record.Graph, of map[string]int) []bool {
 	hits := make([]bool, len(g.Nodes))
 	for i, n := range g.Nodes {
@@ -374,8 +371,8 @@ func outcome(label string) int {
 	return 0
 }
 
-// share gives each way its probability. What is given for a way that is taken after
-// hits and after misses, without a word of which, is loose: it is returned by the way.
+// share assigns a probability to each way. It returns, by way, the probabilities without a label of ways that are taken
+// after both hits and misses.
 func (w *ways) share(at map[[2]int]int, p record.Probabilities) map[[2]int]float64 {
 	loose := map[[2]int]float64{}
 	for _, e := range p.Edges {
@@ -405,7 +402,7 @@ func (w *ways) share(at map[[2]int]int, p record.Probabilities) map[[2]int]float
 	return loose
 }
 
-// settle finds how likely a table hits, and parts what is loose so that it does.
+// settle computes the hit rate of a table, and divides its unlabelled probabilities accordingly.
 func (w *ways) settle(i int, n record.Node, loose map[[2]int]float64, hits map[string]float64) {
 	h, given := hits[n.ID]
 	if !given {
@@ -436,31 +433,13 @@ func (w *ways) settle(i int, n record.Node, loose map[[2]int]float64, hits map[s
 	w.hit[i] = min(fixed+open*part, 1)
 }
 
-// Tables are the ids of the model's tables; a [Choice] names them by their index.
-func (m *Model) Tables() []string {
-	ids := make([]string, len(m.tables))
-	for i, t := range m.tables {
-		ids[i] = t.id
-	}
-	return ids
-}
-
-// Table is the index of a table.
+// Table returns the index of a table. It returns false if the model does not have it.
 func (m *Model) Table(id string) (int, bool) {
 	i, ok := m.index[id]
 	return i, ok
 }
 
-// Ran is how likely a packet runs a table, Hit how likely one that runs it hits.
-func (m *Model) Ran(t int) float64 { return m.tables[t].ran }
-
-// Hit is how likely a packet that runs the table hits.
-func (m *Model) Hit(t int) float64 { return m.tables[t].hit }
-
-// Cut reports whether every path runs the table.
-func (m *Model) Cut(t int) bool { return m.tables[t].cut }
-
-// surprise is -p log2 p.
+// surprise returns -p log2 p.
 func surprise(p float64) float64 {
 	if p <= 0 {
 		return 0
@@ -470,7 +449,8 @@ func surprise(p float64) float64 {
 
 var errNoTables = errors.New("a graph without tables: there is nothing to record")
 
-// OneBitPerTable returns how many bits it takes to record every table that not every packet runs.
+// OneBitPerTable returns the number of tables that not every packet runs. A record of all executions needs one bit for
+// each.
 func (m *Model) OneBitPerTable() int {
 	n := 0
 	for _, t := range m.tables {

@@ -14,9 +14,8 @@ import (
 	"tamtam/tam/recordplan/p4graph"
 )
 
-// Programs in which any part is missing, twice, of another type or somewhere else are
-// refused or read; what is read can be worked with. Bytes changed at random are mostly
-// no JSON: this gets further.
+// A program with a missing, repeated, retyped or moved part is either refused or usable. Random bytes would mostly be
+// invalid JSON, so this test mutates values.
 func TestReadMutated(t *testing.T) {
 	files, err := filepath.Glob("p4graph/testdata/bmv2/*.json")
 	if err != nil || len(files) == 0 {
@@ -59,7 +58,7 @@ func TestReadMutated(t *testing.T) {
 	}
 }
 
-// mutate changes one value somewhere in v.
+// mutate changes one random value in v.
 func mutate(r *rand.Rand, v any) {
 	type place struct {
 		set func(any)
@@ -92,7 +91,7 @@ func mutate(r *rand.Rand, v any) {
 		p.del()
 	case 1:
 		p.set([]any{nil, true, 0.5, -1.0, "", "a", "__HIT__", []any{}, map[string]any{}}[r.IntN(9)])
-	default: // what is elsewhere, copied so that nothing comes to hold itself
+	default: // a value from elsewhere, copied so that no value contains itself
 		text, err := json.Marshal(places[r.IntN(len(places))].was)
 		if err != nil || len(text) > 10_000 {
 			return

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// begin is the outlook of a large piece with its must-record tables.
+// begin returns the outlook of a large piece with its must-record tables.
 func (r *relaxation) begin(p *piece) outlook {
 	sc := r.x.newScorer(p.must)
 	o := outlook{own: p.must, gains: make([]float64, len(p.bits)), on: make([]bool, len(p.bits)), has: sc.parts[p.seg]}
@@ -24,18 +24,17 @@ func (r *relaxation) begin(p *piece) outlook {
 	return o
 }
 
-// An outlook is a large piece that has some bits, and may get those that are on.
+// An outlook is a large piece that has some bits, and may still get those that are on.
 type outlook struct {
 	own   []bit
 	on    []bool
-	gains []float64 // what each bit adds to own, or more
+	gains []float64 // upper bound of what each bit adds to own
 	has   float64   // the entropy of own
-	most  float64   // what all that are on add together
+	most  float64   // what all bits that are on add together
 }
 
-// worth bounds what the piece has, less prices, with 0, 1, ... n further bits. A set pays
-// no less than its tables on the heavy chain, and no less than what it has already, or the
-// cheapest of what it may get.
+// worth bounds the piece's entropy minus prices, for 0, 1, ... n further bits. A set pays at least for its tables on
+// the heavy chain. It also pays at least for the bits that it has, or for the cheapest bit that it may get.
 func (r *relaxation) worth(p *piece, o outlook, n int) []float64 {
 	heavy, any := 0.0, r.costOf(r.x.tablesOf(o.own))
 	for i, b := range p.bits {
@@ -55,10 +54,10 @@ func (r *relaxation) worth(p *piece, o outlook, n int) []float64 {
 	return paying
 }
 
-// pays reports whether a bit is the one by which its table takes a cell.
+// pays reports whether the bit is the one for which its table needs a cell.
 func (r *relaxation) pays(b bit) bool { return !b.hit || r.x.m.tables[b.table].cut }
 
-// cheapestOf is the lowest price that any bit that is on has.
+// cheapestOf returns the lowest price of the bits that are on.
 func (r *relaxation) cheapestOf(p *piece, o outlook) float64 {
 	least := math.Inf(1)
 	for i, b := range p.bits {
@@ -72,9 +71,8 @@ func (r *relaxation) cheapestOf(p *piece, o outlook) float64 {
 	return least
 }
 
-// sums bounds what 0, 1, ... n further bits add, less the prices of those on the heavy
-// chain if paying. Of a class, one bit counts. Entropy is submodular: together, bits add
-// no more than the sum of what each adds.
+// sums bounds what 0, 1, ... n further bits add, minus the prices of those on the heavy chain if paying. Of each class
+// one bit counts. Since entropy is submodular, bits together add at most the sum of their gains.
 func (r *relaxation) sums(p *piece, o outlook, n int, paying bool) []float64 {
 	best := make(map[int]float64)
 	for i, b := range p.bits {

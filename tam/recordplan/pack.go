@@ -2,19 +2,17 @@ package recordplan
 
 import "math"
 
-// maxPacked is up to how many tables their cells are found exactly.
+// maxPacked is the maximum number of tables for which pack is exact.
 const maxPacked = 6
 
-// A cellGroup shares a cell: tables that exclude each other, and the stages that suit all of
-// them.
+// A cellGroup is a group of tables that share a cell: they exclude each other, and have the stages lo to hi in common.
 type cellGroup struct {
 	lo, hi int
 	tables []int
 }
 
-// pack puts tables into the cheapest cells, of which each takes tables that exclude each
-// other and have a stage in common. No placement is cheaper. Of many tables, those of the
-// dearest chain are taken, which need a cell each.
+// pack puts tables into the cheapest cells. The tables of a cell exclude each other and have a common stage. No
+// placement is cheaper. For more than maxPacked tables it uses those of the dearest chain, which need a cell each.
 func (x *search) pack(tables []int, price func(lo, hi int) float64) ([]cellGroup, float64) {
 	if x.space.exempt || len(tables) > maxPacked {
 		chain := x.dearest(tables, func(t int) float64 { return price(x.space.first[t], x.space.last[t]) })
@@ -38,7 +36,7 @@ type packer struct {
 	cost  float64
 }
 
-// put tries the first table in each cell that it can share, and in one of its own.
+// put tries the first table in each cell that it can share, and in a cell of its own.
 func (p *packer) put(tables []int, cells []cellGroup) {
 	cost := 0.0
 	for _, s := range cells {
@@ -75,10 +73,10 @@ func (p *packer) competesAny(t int, others []int) bool {
 	return false
 }
 
-// one counts cells.
+// one is a price of 1 for each cell.
 func one(int, int) float64 { return 1 }
 
-// cellsFor is how many cells tables take at least.
+// cellsFor returns the minimum number of cells for tables.
 func (x *search) cellsFor(tables []int) int {
 	cells, _ := x.pack(tables, one)
 	return len(cells)

@@ -8,15 +8,15 @@ import (
 	"tamtam/tam/recordplan/p4graph"
 )
 
-// Packets draws the ways of packets through a program, as [Simulate] does, without a plan.
+// Packets draws the paths of packets through a program, like [Simulate], but without a plan.
 type Packets struct {
 	ways  *ways
 	first int
-	table []bool // of nodes
+	table []bool // indexed by node
 	path  []byte
 }
 
-// NewPackets are packets through a graph by its probabilities.
+// NewPackets returns a Packets for a graph and its probabilities.
 func NewPackets(g *record.Graph, p record.Probabilities) (*Packets, error) {
 	x, err := record.NewIndex(g)
 	if err != nil {
@@ -32,8 +32,8 @@ func NewPackets(g *record.Graph, p record.Probabilities) (*Packets, error) {
 	return k, nil
 }
 
-// Next draws a packet, and returns the tables that it ran, in order, four bytes each. They are valid until the
-// next call.
+// Next draws a packet, and returns the tables that it ran, in order, as four bytes each. They are valid until the next
+// call.
 func (k *Packets) Next(r *rand.Rand) []byte {
 	k.path = k.path[:0]
 	for at := k.first; at != k.ways.exit; {

@@ -10,7 +10,7 @@ import (
 	"tamtam/tam/record"
 )
 
-// The worked examples of the paper, with its figures, which it rounds or cuts off.
+// The worked examples of the paper, with its figures, which are rounded or truncated.
 
 func chainOf(t *testing.T, init string, tables, conditions []string, ways map[string]float64) *Model {
 	t.Helper()
@@ -49,14 +49,14 @@ func mapKeys(m map[string]float64) func(func(string) bool) {
 	}
 }
 
-// figure2 is A, then B with probability p or C, then D.
+// figure2 returns A, then B with probability p or C, then D.
 func figure2(t *testing.T, p float64) *Model {
 	return chainOf(t, "A", []string{"A", "B", "C", "D"}, nil, map[string]float64{"A>B": p, "A>C": 1 - p, "B>D": 1,
 		"C>D": 1, "D>": 1})
 }
 
-// figure4 has the paths A-X-B-D-E, A-X-Y-C-D-E, A-X-Y-D-E and A-E, with probabilities of
-// which the paper gives those of B, 0.2, and C, 0.5, and the entropy of D.
+// figure4 returns the paths A-X-B-D-E, A-X-Y-C-D-E, A-X-Y-D-E and A-E. Of their probabilities the paper gives those of
+// B, 0.2, and C, 0.5, and the entropy of D.
 func figure4(t *testing.T) *Model {
 	return chainOf(t, "A", []string{"A", "B", "C", "D", "E"}, []string{"X", "Y"}, map[string]float64{
 		"A>X": 0.9, "A>E": 0.1, "X>B": 2. / 9, "X>Y": 7. / 9, "Y>C": 5. / 7, "Y>D": 2. / 7,
@@ -87,7 +87,7 @@ func entropyNear(t *testing.T, m *Model, tables string, want, within float64) {
 	}
 }
 
-// Figure 2: A and D say nothing, B and C the same.
+// Figure 2: A and D carry no information, B and C the same.
 func TestFigure2(t *testing.T) {
 	const p = 0.3
 	one := surprise(p) + surprise(1-p)
@@ -113,7 +113,7 @@ func TestFigure4(t *testing.T) {
 	near(t, "recovery by B, C and D", m.Recovery(ran(m, "BCD")), 1)
 }
 
-// searchIn is a search in one stage, where sets are invalid as the example says.
+// searchIn returns a search in one stage, in which the sets of the example are invalid.
 func searchIn(t *testing.T, m *Model, algorithm string, invalid ...string) *search {
 	t.Helper()
 	x, err := m.newSearch(context.Background(), Settings{Containers: record.Containers{8}, Bits: 2, Stages: 1,
@@ -138,8 +138,7 @@ func named(m *Model, set []bit) string {
 	return s
 }
 
-// Figure 6: Algorithm 2 adds C, then B; without B, and without C, the bounds are less
-// than what it has.
+// Figure 6: Algorithm 2 adds C, then B. Without B, and without C, the bounds are below its best set.
 func TestFigure6(t *testing.T) {
 	m := figure4(t)
 	x := searchIn(t, m, record.BranchAndBound)
@@ -175,8 +174,8 @@ func TestFigure6(t *testing.T) {
 	}
 }
 
-// Figure 7, and the counter-example after it: with {C, D} and {C, B} invalid, greedy ends
-// with {C}, 1, where {B, D} has 1.16; its restarts find that, as branch and bound does.
+// Figure 7 and the counter-example after it: with {C, D} and {C, B} invalid, greedy ends with {C}, 1, although {B, D}
+// has 1.16. Its restarts find that, and so does branch and bound.
 func TestFigure7(t *testing.T) {
 	m := figure4(t)
 	for _, c := range []struct {
@@ -202,7 +201,7 @@ func TestFigure7(t *testing.T) {
 	}
 }
 
-// Section V: a cut has one bit, which is its hit; another table two.
+// Section V: a cut has one bit, its hit, and another table two.
 func TestHitsOfFigure4(t *testing.T) {
 	m := figure4(t)
 	p := planned(t, m, Settings{Containers: record.Containers{8}, Hits: true, Stages: 5}, record.BranchAndBound)
@@ -215,13 +214,13 @@ func TestHitsOfFigure4(t *testing.T) {
 			t.Errorf("table %s has %d bits, want %d", id, bits[id], want)
 		}
 	}
-	// Half of the packets that run a table hit it: that is one bit of each that runs.
+	// Half of the packets that run a table hit it, which is one bit for each that runs.
 	near(t, "entropy", p.Entropy, m.Entropy(ran(m, "BCD"))+1+0.2+0.5+0.9+1)
 	near(t, "equation 2", p.Equation2, p.Entropy)
 }
 
-// Where which tables ran is known from fewer of them, greedy goes on with hits: both bits
-// of a table at once, as the first adds nothing.
+// If fewer bits already show which tables ran, greedy continues with hits: both bits of a table together, because the
+// first alone adds nothing.
 func TestGreedyTakesBothBits(t *testing.T) {
 	m := figure2(t, 0.5)
 	p := planned(t, m, Settings{Containers: record.Containers{8}, Hits: true, Stages: 3}, record.Greedy)

@@ -6,15 +6,15 @@ import (
 	"slices"
 )
 
-// priceRounds is how often the prices are adjusted.
+// priceRounds is the number of adjustments of the prices.
 const priceRounds = 80
 
-// maxPriced is how many options are priced at all; of many, prices are adjusted less often.
+// maxPriced limits the total number of evaluated options. With more options, prices are adjusted less often.
 const maxPriced = 400_000
 
-// setPrices lowers the bound: a stage that the best sets of the relaxation use more often
-// than it has containers becomes dearer, one that they use less cheaper (a subgradient
-// method with Polyak's steps). Any prices give a bound, the best are kept.
+// setPrices lowers the bound. It raises the price of a stage that the best sets of the relaxation use more often than
+// it has containers, and lowers others (a subgradient method with Polyak's steps). Any prices give a valid bound, and
+// the best are kept.
 func (r *relaxation) setPrices(reached float64) {
 	if r.x.space.exempt || r.cells == 0 && len(r.price) == 1 {
 		return
@@ -45,9 +45,8 @@ func (r *relaxation) setPrices(reached float64) {
 	r.solve()
 }
 
-// overuse is how many tables more than containers the best sets of the relaxation have in
-// each stage, and the sum of the squares; a stage without a price that is not full counts
-// nothing.
+// overuse returns, for each stage, the number of tables in the relaxation's best sets minus the number of containers,
+// and the sum of squares. A stage without a price that is not full counts as zero.
 func (r *relaxation) overuse() ([]float64, float64) {
 	over := make([]float64, len(r.price))
 	for s := range over {
@@ -73,12 +72,12 @@ func (r *relaxation) overuse() ([]float64, float64) {
 	return over, norm
 }
 
-// payers are the cells that are paid for the value of a piece.
+// payers returns the cells that are paid for the value of a piece.
 func (r *relaxation) payers(p *piece, b, q int, v float64) []cellGroup {
 	for i := range p.options {
 		o := &p.options[i]
 		if len(o.set) <= b && r.cellsOf(o.long) <= q && math.Abs(o.h-o.cost-v) < alike {
-			// Where stages are free, cells count a little.
+			// Where stages are free, cells have a tiny price.
 			cells, _ := r.x.pack(o.tables, func(lo, hi int) float64 { return r.cheapest(lo, hi) + 1e-9 })
 			return cells
 		}
@@ -93,8 +92,8 @@ func (r *relaxation) payers(p *piece, b, q int, v float64) []cellGroup {
 	return cells
 }
 
-// largePayers are those of a large piece with b bits: the best on its heavy chain, or one
-// table, by which of the two bounds it.
+// largePayers returns the tables that pay in a large piece with b bits: the best on its heavy chain, or a single table.
+// The choice is that of the tighter bound.
 func (r *relaxation) largePayers(p *piece, b int) []int {
 	type paying struct {
 		table       int
@@ -127,7 +126,7 @@ func (r *relaxation) largePayers(p *piece, b int) []int {
 	return tables
 }
 
-// cheapestStage is one of the cheapest of some stages, the least used of them.
+// cheapestStage returns one of the cheapest stages of a range, the least used of these.
 func (r *relaxation) cheapestStage(lo, hi int, used []float64) int {
 	best := lo
 	for s := lo; s <= hi; s++ {

@@ -7,15 +7,15 @@ import (
 	"tamtam/tam/record"
 )
 
-// shape bounds random programs.
+// shape limits random programs.
 type shape struct {
 	tables, conditions int
-	parts              int // joined one behind the other, with cuts between
+	parts              int // number of consecutive parts, with cuts between them
 	deps               float64
-	placed             bool // as on a chip, some tables in units
+	placed             bool // as on a chip, with some tables in units
 }
 
-// randomProgram is a random graph with its probabilities and dependencies.
+// randomProgram returns a random graph with its probabilities and dependencies.
 func randomProgram(r *rand.Rand, s shape) (*record.Graph, record.Probabilities) {
 	b := &programBuilder{r: r, g: &record.Graph{Program: "random", Pipeline: "ingress"}}
 	start := make([]string, s.parts+1)
@@ -61,7 +61,7 @@ func (b *programBuilder) node(table bool) string {
 	return n.ID
 }
 
-// edges leads from a node to the next, and to some of those after it, the nearer the more.
+// edges adds edges from a node to the next one, and to some of those after it, mostly near ones.
 func (b *programBuilder) edges(id string, after []string) {
 	n := b.g.Nodes[len(b.g.Nodes)-1]
 	for _, o := range b.g.Nodes {
@@ -110,7 +110,7 @@ func (b *programBuilder) edges(id string, after []string) {
 	}
 }
 
-// prune drops what no packet comes to.
+// prune removes unreachable nodes.
 func (b *programBuilder) prune() {
 	x, err := record.NewIndex(b.g)
 	if err != nil {
@@ -146,7 +146,7 @@ func (b *programBuilder) prune() {
 	b.g, b.p.Edges = &g, edges
 }
 
-// place puts tables into three stages, and some of them into units, which are in one.
+// place puts tables into three stages, and some of them into units. Each unit is in one stage.
 func (b *programBuilder) place() {
 	b.g.Placed, b.g.Stages = true, 3
 	for i := range b.g.Nodes {

@@ -11,7 +11,7 @@ import (
 	"tamtam/tam/recordplan/check"
 )
 
-// programs calls f for the random program of a seed.
+// programs returns a test that calls f with the random program of a seed.
 func programs(s shape, f func(t *testing.T, r *rand.Rand, m *Model)) func(t *testing.T, seed uint64) {
 	return func(t *testing.T, seed uint64) {
 		t.Helper()
@@ -41,8 +41,8 @@ func randomChoices(r *rand.Rand, m *Model) []Choice {
 	return set
 }
 
-// The entropy without enumeration is that of Algorithm 1; where no table branches by its
-// hit, it is that of equation 2.
+// The entropy without enumeration equals that of Algorithm 1. If no table branches by its hit, it also equals that of
+// equation 2.
 func TestEntropyIsThatOfAlgorithm1(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 400}, programs(shape{tables: 8, conditions: 6, parts: 3},
 		func(t *testing.T, r *rand.Rand, m *Model) {
@@ -73,9 +73,8 @@ func near(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// Every algorithm's plans keep the constraints and say of themselves what is true, which
-// the checker knows by itself; branch and bound finds what brute force does, and nothing
-// finds more.
+// The plans of every algorithm satisfy the constraints, and their figures are correct by the independent checker.
+// Branch and bound finds the optimum of brute force, and no algorithm exceeds it.
 func TestBranchAndBoundIsBruteForce(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 100}, programs(shape{tables: 4, conditions: 3, parts: 3, deps: 0.4},
 		branchAndBoundIsBruteForce))
@@ -130,8 +129,8 @@ func branchAndBoundIsBruteForce(t *testing.T, r *rand.Rand, m *Model) {
 	}
 }
 
-// plannedFromNothing is a plan by branch and bound that greedy has not helped, so that it
-// finds what its bounds leave it. Segments of more bits than listed are large.
+// plannedFromNothing returns a plan by branch and bound without a start from greedy, so that it must find everything
+// that its bounds allow. Segments with more bits than listed are large.
 func plannedFromNothing(t *testing.T, m *Model, s Settings, listed int) *record.Plan {
 	t.Helper()
 	s.Algorithm, s.Paper = record.BranchAndBound, false
@@ -151,7 +150,7 @@ func plannedFromNothing(t *testing.T, m *Model, s Settings, listed int) *record.
 	return p
 }
 
-// randomMust is a table that can be asked for.
+// randomMust returns a table that can be required.
 func randomMust(r *rand.Rand, m *Model, s Settings) []string {
 	t := m.tables[r.IntN(len(m.tables))]
 	if t.cut && (!s.Hits || t.keyless) {

@@ -8,8 +8,7 @@ import (
 	"tamtam/tam/recordplan/p4graph"
 )
 
-// Plans of real programs, in as few stages as they take: greedy, and the best that there
-// is or how far from it greedy may be.
+// Plans of real programs in the minimum number of stages: greedy, and the optimum or its bound.
 func TestPlansOfRealPrograms(t *testing.T) {
 	p4(t, "")
 	for _, c := range []struct {

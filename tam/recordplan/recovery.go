@@ -2,12 +2,11 @@ package recordplan
 
 import "math/big"
 
-// Recovery is the path recovery rate of the paper's section VI-A, 0 to 1: how likely it is that
-// a packet's record is that of one path only. A path is one sequence of tables. Paths of
-// probability 0 count: the program has them.
+// Recovery returns the path recovery rate of the paper's section VI-A, 0 to 1: the probability that only one path has a
+// packet's record. A path is a sequence of tables. Paths of probability 0 count, because the program has them.
 //
-// As in [Model.Entropy], nothing is enumerated. A record tells its path if between each
-// two events that follow each other there is but one way.
+// As in [Model.Entropy], nothing is enumerated. A record determines its path if there is only one way between each two
+// consecutive events.
 func (m *Model) Recovery(set []Choice) float64 {
 	rate := 1.0
 	var w walker
@@ -40,8 +39,8 @@ func (w *walker) recovery(s *segment, v shown) float64 {
 	return good[3*end+either]
 }
 
-// ways counts up to two the ways from an event to each node by tables that show
-// nothing, each way by its tables.
+// ways counts the ways, up to two, from an event to each node through tables that show nothing. Ways with the same
+// tables count once.
 func (s *segment) ways(v shown, from, outcome int) []uint8 {
 	ways := make([]uint8, len(s.nodes)+1)
 	ways[from] = 1
@@ -59,7 +58,7 @@ func (s *segment) ways(v shown, from, outcome int) []uint8 {
 	return ways
 }
 
-// eachNext calls f for each node that comes directly after another.
+// eachNext calls f for each direct successor of a node.
 func (s *segment) eachNext(at, outcome int, f func(to int)) {
 	n := &s.nodes[at]
 	if outcome != either || !n.decide {
@@ -69,7 +68,7 @@ func (s *segment) eachNext(at, outcome int, f func(to int)) {
 		return
 	}
 	miss, hit := n.next[missed], n.next[didHit]
-	for len(miss) > 0 || len(hit) > 0 { // both are in order
+	for len(miss) > 0 || len(hit) > 0 { // both are sorted
 		switch {
 		case len(hit) == 0 || len(miss) > 0 && miss[0].to < hit[0].to:
 			f(miss[0].to)
@@ -84,7 +83,7 @@ func (s *segment) eachNext(at, outcome int, f func(to int)) {
 	}
 }
 
-// Paths is how many sequences of tables packets can run.
+// Paths returns the number of sequences of tables that packets can run.
 func (m *Model) Paths() *big.Int {
 	paths := big.NewInt(1)
 	for i := range m.segments {
@@ -99,5 +98,5 @@ func (m *Model) Paths() *big.Int {
 	return paths
 }
 
-// Walks is how many ways there are through the graph if each action counts.
+// Walks returns the number of paths through the graph, with different actions as different paths.
 func (m *Model) Walks() *big.Int { return new(big.Int).Set(m.walks) }

@@ -7,8 +7,8 @@ import (
 	"tamtam/tam/record"
 )
 
-// Sample sends n packets through the graph of a plan as [Simulate] does, and returns
-// their records: the bytes of the containers.
+// Sample sends n packets through the graph of a plan, like [Simulate], and returns their records: the bytes of the
+// containers.
 func Sample(p *record.Plan, n int, seed uint64) ([][]byte, error) {
 	d, err := NewDecoder(p)
 	if err != nil {

@@ -1,13 +1,13 @@
 package recordplan
 
-// A scorer keeps the entropy of a set while bits come and go. The segments are independent: only
-// that of the bit is evaluated again.
+// A scorer maintains the entropy of a set while bits are added and removed. Segments are independent, so only that of
+// the bit is evaluated again.
 type scorer struct {
 	m     *Model
 	w     walker
 	v     []shown
 	parts []float64 // the entropy of each segment
-	spend *uint64   // counts the arcs visited; nil: not counted
+	spend *uint64   // counts the visited arcs; nil means that they are not counted
 }
 
 func (m *Model) newScorer(set []bit) *scorer {
@@ -18,14 +18,14 @@ func (m *Model) newScorer(set []bit) *scorer {
 	return s
 }
 
-// newScorer is a scorer whose work counts.
+// newScorer returns a scorer whose work counts in the search's budget.
 func (x *search) newScorer(set []bit) *scorer {
 	s := x.m.newScorer(set)
 	s.spend = &x.arcs
 	return s
 }
 
-// weigh is the entropy of a segment.
+// weigh returns the entropy of a segment.
 func (s *scorer) weigh(seg int) float64 {
 	s.w.arcs = 0
 	h := s.w.entropy(&s.m.segments[seg], s.v[seg])
@@ -35,7 +35,7 @@ func (s *scorer) weigh(seg int) float64 {
 	return h
 }
 
-// alone is the entropy of a bit.
+// alone returns the entropy of a bit.
 func (m *Model) alone(b bit) float64 {
 	p := m.tables[b.table].ran
 	if l := m.tables[b.table].layer; l != nil {
@@ -65,7 +65,7 @@ func (b bit) shows() uint8 {
 	return showsRan
 }
 
-// gain is what a bit would add.
+// gain returns the entropy that a bit would add.
 func (s *scorer) gain(b bit) float64 {
 	t := &s.m.tables[b.table]
 	v := s.v[t.seg]
@@ -78,7 +78,7 @@ func (s *scorer) gain(b bit) float64 {
 	return max(h-s.parts[t.seg], 0)
 }
 
-// set records a bit, or no longer.
+// set adds a bit to the set, or removes it.
 func (s *scorer) set(b bit, on bool) {
 	t := &s.m.tables[b.table]
 	v := s.v[t.seg]
@@ -91,7 +91,7 @@ func (s *scorer) set(b bit, on bool) {
 	s.parts[t.seg] = s.weigh(t.seg)
 }
 
-// all is what the bits of a segment that are on add together.
+// all returns what the bits of a segment that are on add together.
 func (s *scorer) all(seg int, bits []bit, on []bool) float64 {
 	was := append(shown(nil), s.v[seg]...)
 	for i, b := range bits {

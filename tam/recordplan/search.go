@@ -10,55 +10,54 @@ import (
 	"tamtam/tam/record"
 )
 
-// Settings say what plan to find.
+// Settings control the search for a plan.
 type Settings struct {
 	Containers record.Containers
-	// Bits bounds how many bits of the containers are used. 0: all.
+	// Bits is the maximum number of used bits of the containers. Zero means all.
 	Bits int
-	// Stages that the pipeline has. 0: as few as the program's dependencies take; of a
-	// graph that is Placed, its own.
+	// Stages is the number of stages of the pipeline. Zero means as many as the program's dependencies require, or
+	// those of a graph that is Placed.
 	Stages    int
-	Hits      bool     // hits too, section V
-	Actions   bool     // and of hits the actions; greedy algorithms only
-	Algorithm string   // record.BranchAndBound and so on; empty: record.Greedy
+	Hits      bool     // also records hits (section V)
+	Actions   bool     // also records the actions of hits; greedy algorithms only
+	Algorithm string   // record.BranchAndBound and so on; "" means record.Greedy
 	Must      []string // tables that must be recorded
-	Starts    int      // of record.GreedyRestarts: tables it begins with; 0: all
-	// Budget is how many sets a search may evaluate; 0: [DefaultBudget]. A search that has used it
-	// up returns the best that it has found, and a bound. It is not a time limit: the same input
-	// gives the same plan.
+	Starts    int      // number of first tables for record.GreedyRestarts; zero means all
+	// Budget is the number of sets that a search may evaluate. Zero means [DefaultBudget]. A search that has spent it
+	// returns its best set and a bound. It is not a time limit: the same input gives the same plan.
 	Budget uint64
-	// Paper lets record.BranchAndBound use the paper's bound only: Algorithm 2 as it is
-	// printed, with the check for the end of the array that is missing there.
+	// Paper restricts record.BranchAndBound to the paper's bound: Algorithm 2 as printed, plus the check for the end of
+	// the array that is missing there.
 	Paper bool
 }
 
-// DefaultBudget is the budget of a search.
+// DefaultBudget is the default budget of a search.
 const DefaultBudget = 400_000
 
-// alike is the difference below which entropies are equal.
+// alike is the difference below which entropies count as equal.
 const alike = 1e-9
 
-// A bit is one of a record: that a table ran, or that it hit.
+// A bit is a bit of a record: a table's execution, or its hit.
 type bit struct {
 	table int
 	hit   bool
 }
 
-// A search looks for the best set of bits. The order of a set is that of picking.
+// A search looks for the best set of bits. The order of a set is the order of selection.
 type search struct {
 	ctx        context.Context
 	m          *Model
 	settings   Settings
 	space      *space
-	limit      int   // bits
-	must       []bit // the least that must-record tables record
+	limit      int   // maximum number of bits
+	must       []bit // the minimum that must-record tables record
 	candidates []bit
 	best       found
 	sets       uint64
-	arcs       uint64 // visited to evaluate them, and similar work
-	fitted     uint64 // sets checked against the constraints
-	listed     int    // up to how many bits a piece of the relaxation is listed
-	banned     int    // a table that greedy leaves out; -1: none
+	arcs       uint64 // visited in evaluations, and similar work
+	fitted     uint64 // number of sets checked against the constraints
+	listed     int    // maximum number of bits of a piece of the relaxation that is listed
+	banned     int    // a table that greedy leaves out, or -1
 }
 
 // found is a set with its placement.
@@ -70,9 +69,8 @@ type found struct {
 	bound   float64
 }
 
-// Plan finds a record plan, and fills in everything that follows from the graph. An error names the
-// setting that is out of range, or the must-record tables that cannot all be recorded; the end of ctx ends
-// the search with ctx's error.
+// Plan finds a record plan and fills in everything that follows from the graph. An error names the setting that is out
+// of range, or the must-record tables that cannot all be recorded. When ctx ends, the search returns ctx's error.
 func (m *Model) Plan(ctx context.Context, s Settings) (*record.Plan, error) {
 	x, err := m.newSearch(ctx, s)
 	if err != nil {
@@ -120,7 +118,7 @@ func (m *Model) newSearch(ctx context.Context, s Settings) (*search, error) {
 	return x, x.setMust()
 }
 
-// check checks the numbers of settings against their bounds.
+// check checks the limits of settings.
 func (s Settings) check() error {
 	total := s.Containers.Bits()
 	if total == 0 || total > record.MaxBits {
@@ -140,8 +138,8 @@ func (s Settings) check() error {
 	return nil
 }
 
-// recordable are the bits that carry information: that a table ran which not every packet runs, and
-// that one with a key hit.
+// recordable returns the bits that carry information: the execution of tables that not every packet runs, and the hits
+// of tables with a key.
 func (m *Model) recordable(hits bool) (list []bit) {
 	for i, t := range m.tables {
 		if t.seg < 0 || m.aside(i) && t.layer == nil {
@@ -193,7 +191,7 @@ func (x *search) setMust() error {
 	return nil
 }
 
-// whyNot names a smallest set of must-record tables that do not fit together.
+// whyNot returns an error with a minimal set of must-record tables that do not fit together.
 func (x *search) whyNot(loads []load, v verdict) error {
 	if v == unknown {
 		return fmt.Errorf("must-record: no place was found for %s within %d stages and containers %s",
@@ -212,7 +210,7 @@ func (x *search) whyNot(loads []load, v verdict) error {
 		x.names(loads), x.settings.Containers)
 }
 
-// names are tables with the stages that they may be in.
+// names returns the tables of loads with their possible stages.
 func (x *search) names(loads []load) string {
 	var b strings.Builder
 	for i, l := range loads {
@@ -224,7 +222,7 @@ func (x *search) names(loads []load) string {
 	return b.String()
 }
 
-// loads are the tables of a set.
+// loads returns the tables of a set as loads.
 func (x *search) loads(set []bit) []load {
 	var loads []load
 	for _, b := range set {
@@ -239,7 +237,7 @@ func (x *search) loads(set []bit) []load {
 	return loads
 }
 
-// choices turn a set into what [Model.Entropy] takes.
+// choices converts a set for [Model.Entropy].
 func choices(set []bit) []Choice {
 	var list []Choice
 	for _, b := range set {
@@ -267,7 +265,8 @@ func (x *search) run() error {
 	return x.ctx.Err()
 }
 
-// bound bounds the entropy of any plan. With actions nothing better is known than that of all that there is to record.
+// bound sets an upper bound of the entropy of all plans. With actions the only known bound is the entropy of everything
+// that can be recorded.
 func (x *search) bound() {
 	if x.settings.Actions {
 		x.best.bound = x.m.Full(true)
@@ -285,8 +284,8 @@ func (x *search) offer(f found) {
 	}
 }
 
-// allowed reports whether a bit may join a set: a hit is recorded beside the running
-// that it needs, a digit of an action's number beside those below it.
+// allowed reports whether a bit may join a set. A hit requires the execution bit of its table. A digit of an action's
+// number requires the digits below it.
 func (x *search) allowed(set []bit, b bit) bool {
 	if l := x.m.tables[b.table].layer; l != nil && l.prior >= 0 && !slices.Contains(set, bit{l.prior, false}) {
 		return false

@@ -9,29 +9,27 @@ import (
 	"tamtam/tam/record"
 )
 
-// A Simulation is the result of sending packets through a program's graph and reading their paths
-// back from their records.
+// A Simulation is the result of sending packets through a program's graph and decoding their paths from their records.
 type Simulation struct {
 	Packets uint64 `json:"packets"`
 	Seed    uint64 `json:"seed"`
-	// Of the packets: those whose record no other path has, so that their path is
-	// known; and those whose record other paths have too.
+	// Recovered counts the packets whose record no other path has, so that their path is known. Ambiguous counts those
+	// whose record other paths have too.
 	Recovered uint64 `json:"recovered"`
 	Ambiguous uint64 `json:"ambiguous"`
-	// Likeliest counts the ambiguous ones whose path is the likeliest of those that have
-	// the record.
+	// Likeliest counts the ambiguous packets whose path is the likeliest with their record.
 	Likeliest uint64 `json:"likeliest"`
-	// Wrong were read as another path, Impossible have a record that no path has: both
-	// are 0, or the decoder is at fault.
+	// Wrong counts packets that were decoded to another path, and Impossible those whose record no path has. Both are 0
+	// unless the decoder is faulty.
 	Wrong      uint64 `json:"wrong"`
 	Impossible uint64 `json:"impossible"`
-	// Rate is the share of packets recovered, Planned the plan's path recovery rate.
+	// Rate is the share of recovered packets, and Planned the plan's path recovery rate.
 	Rate    float64 `json:"rate"`
 	Planned float64 `json:"planned"`
-	Records int     `json:"records"` // distinct ones
+	Records int     `json:"records"` // number of distinct records
 }
 
-// WriteText writes the simulation in a few lines.
+// WriteText writes a summary of the simulation in a small number of lines.
 func (s *Simulation) WriteText(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "%d packets, seed %d: %d recovered, %d ambiguous (of %d the likeliest path is theirs)\n"+
 		"recovery rate %.4f, planned %.4f; %d distinct records\n",
@@ -42,9 +40,8 @@ func (s *Simulation) WriteText(w io.Writer) error {
 	return err
 }
 
-// Simulate sends n packets through the graph of a plan by its probabilities, and
-// recovers their paths from what the plan records of them. The same seed gives the
-// same packets.
+// Simulate sends n packets through the graph of a plan by its probabilities, and recovers their paths from their
+// records. The same seed gives the same packets.
 func Simulate(ctx context.Context, p *record.Plan, n, seed uint64) (*Simulation, error) {
 	d, err := NewDecoder(p)
 	if err != nil {
@@ -65,7 +62,7 @@ func Simulate(ctx context.Context, p *record.Plan, n, seed uint64) (*Simulation,
 		known, ok := distinct[string(walk.bits)]
 		if !ok {
 			known = d.all.simulated(walk.bits)
-			if len(distinct) < 1<<20 { // enough to make it fast, and to bound it
+			if len(distinct) < 1<<20 { // enough to make it fast, and bounded
 				distinct[string(walk.bits)] = known
 				s.Records++
 			}
@@ -91,10 +88,10 @@ func Simulate(ctx context.Context, p *record.Plan, n, seed uint64) (*Simulation,
 	return s, nil
 }
 
-// simulated is what the decoder made of a record.
+// simulated is the result of decoding a record.
 type simulated struct {
 	alone, impossible bool
-	likeliest         []int32 // the edges of the likeliest path
+	likeliest         []int32 // edges of the likeliest path
 }
 
 // is reports whether the likeliest path has these tables.
@@ -110,9 +107,8 @@ func (s simulated) is(tables []int32) bool {
 	return true
 }
 
-// simulated decodes a record as far as a simulation wants it. A path is alone if no
-// other that packets take has its record: paths of probability 0 are none of them,
-// since a plan's recovery rate does not count them either.
+// simulated decodes a record as far as a simulation requires. A path is alone if no other path that packets take has
+// its record. Paths of probability 0 do not count, as in a plan's recovery rate.
 func (r *reader) simulated(b []byte) simulated {
 	if r.stray(b) >= 0 || !r.observe(b) {
 		return simulated{impossible: true}
@@ -134,19 +130,19 @@ func (r *reader) simulated(b []byte) simulated {
 	return s
 }
 
-// A walk is one packet after the other on its way through the graph, conditions and
-// all: it does not rely on their elimination.
+// A walk sends packets through the graph one after the other. It includes conditions, so it does not depend on their
+// elimination.
 type walk struct {
 	program *program
 	ran     [][]int // bits that a table sets when it runs
 	hit     [][]int
-	own     []bool  // it is a table of the program
+	own     []bool  // the table belongs to the program
 	path    []int32 // tables
 	bits    []byte
 	at      []bitAt
 }
 
-// bitAt is where a bit of the record is among its bytes.
+// bitAt is the position of a bit in the record's bytes.
 type bitAt struct {
 	i    int
 	mask byte
@@ -202,7 +198,7 @@ func newWalk(d *Decoder) (*walk, error) {
 	return w, nil
 }
 
-// packet takes a packet from the start to the end.
+// packet sends a packet from the start to the end.
 func (w *walk) packet(r *rand.Rand) {
 	w.path = w.path[:0]
 	clear(w.bits)

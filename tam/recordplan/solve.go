@@ -2,18 +2,17 @@ package recordplan
 
 import "github.com/crillab/gophersat/solver"
 
-// maxConflicts is the number after which the solver is stopped, so that every call ends.
+// maxConflicts is the number of conflicts after which the solver is stopped, so that every call ends.
 const maxConflicts = 4000
 
-// maxClauses bounds what the solver is given; greater problems are not decided.
+// maxClauses limits the size of a problem. Larger problems are not decided.
 const maxClauses = 500_000
 
-// solve asks the SAT solver: this is the only place that knows it. What it finds is checked against the
-// constraints again before it is used.
+// solve calls the SAT solver. It is the only function that uses it. The solution is checked against the constraints
+// again before it is used.
 //
-// The stage of a load is a row of variables "not before stage s", its container another;
-// a third kind says that it is in a container in a stage, of which competing loads
-// exclude each other.
+// The stage of a load is a row of variables "not before stage s", and its container another row. A third kind of
+// variable means that a load is in a container in a stage, where competing loads exclude each other.
 func (p *space) solve(loads []load) ([]cell, verdict) {
 	if len(loads)*len(loads)*p.stages*len(p.widths) > maxClauses {
 		return nil, unknown
@@ -37,9 +36,9 @@ func (p *space) solve(loads []load) ([]cell, verdict) {
 	return nil, unknown
 }
 
-// runSolver bounds the solver by its conflicts. The library has no such limit: it writes
-// the proof of each to a channel, which is closed once there were enough. The race
-// detector takes that for a mistake, so where it is built in nothing is bounded.
+// runSolver limits the solver by its number of conflicts. The library has no such limit, but writes the proof of each
+// conflict to a channel. runSolver closes this channel after enough of them. The race detector reports that as an
+// error, so there is no limit in race builds.
 func runSolver(problem *solver.Problem, conflicts int) (status solver.Status, model []bool) {
 	if problem.Status == solver.Unsat {
 		return solver.Unsat, nil
@@ -66,7 +65,7 @@ func runSolver(problem *solver.Problem, conflicts int) (status solver.Status, mo
 	defer func() {
 		close(done)
 		<-stopped
-		if recover() != nil { // it wrote to the closed channel
+		if recover() != nil { // the solver wrote to the closed channel
 			status, model = solver.Indet, nil
 		}
 	}()
@@ -78,13 +77,13 @@ func runSolver(problem *solver.Problem, conflicts int) (status solver.Status, mo
 	return status, model
 }
 
-// An encoder turns loads into constraints.
+// An encoder converts loads to constraints.
 type encoder struct {
 	*space
 	loads       []load
 	vars        int
-	from        []int // of each load: its first stage variable
-	in          []int // and its first container variable
+	from        []int // first stage variable of each load
+	in          []int // first container variable of each load
 	constraints []solver.PBConstr
 	never       bool
 }
@@ -116,13 +115,13 @@ func (e *encoder) encode() {
 	e.exclusion()
 }
 
-// always and nothing stand for literals that are true and false.
+// always and nothing represent literals that are true and false.
 const (
 	always  = 1 << 30
 	nothing = -always
 )
 
-// notBefore is the literal that a load is in stage s or later.
+// notBefore returns the literal for a load in stage s or later.
 func (e *encoder) notBefore(i, s int) int {
 	t := e.loads[i].table
 	switch {
@@ -134,7 +133,7 @@ func (e *encoder) notBefore(i, s int) int {
 	return e.from[i] + s - e.first[t] - 1
 }
 
-// container gives a load exactly one.
+// container requires exactly one container for a load.
 func (e *encoder) container(i int, l load) {
 	var any []int
 	for c := range e.widths {
@@ -149,7 +148,7 @@ func (e *encoder) container(i int, l load) {
 	e.clause(any...)
 }
 
-// capacity is C3.
+// capacity encodes C3.
 func (e *encoder) capacity() {
 	for c, w := range e.widths {
 		var lits, bits []int
@@ -164,7 +163,7 @@ func (e *encoder) capacity() {
 	}
 }
 
-// order is C4, as far as it is about two loads.
+// order encodes C4 for pairs of loads.
 func (e *encoder) order() {
 	for i, a := range e.loads {
 		for j, b := range e.loads {
@@ -193,9 +192,9 @@ func (e *encoder) imply(a, b int) {
 	}
 }
 
-// exclusion is C5.
+// exclusion encodes C5.
 func (e *encoder) exclusion() {
-	use := map[[3]int]int{} // the variables that say where a load is
+	use := map[[3]int]int{} // variables for the place of a load
 	where := func(i, c, s int) int {
 		k := [3]int{i, c, s}
 		if v, ok := use[k]; ok {
@@ -229,7 +228,7 @@ func (e *encoder) exclusion() {
 	}
 }
 
-// read turns what the solver found into cells.
+// read converts a solution to cells.
 func (e *encoder) read(model []bool) []cell {
 	truth := func(v int) bool { return v <= len(model) && model[v-1] }
 	cells := make([]cell, len(e.loads))
@@ -248,7 +247,7 @@ func (e *encoder) read(model []bool) []cell {
 	return cells
 }
 
-// holds reports whether cells keep the constraints.
+// holds reports whether cells satisfy the constraints.
 func (p *space) holds(loads []load, cells []cell) bool {
 	room := make([]int, len(p.widths))
 	for i, a := range loads {

@@ -15,32 +15,31 @@ const (
 	FaultMisplace = "misplace"
 )
 
-// A Suspicion is a fault that a chip may have, judging by records: that it never runs a table, or that
-// it runs one in the place of another.
+// A Suspicion is a possible fault of a chip, derived from records. Either the chip never runs a table, or it runs a
+// table in the place of another.
 type Suspicion struct {
 	Do    string `json:"do"`
 	Table string `json:"table"`
 	Into  string `json:"into,omitempty"`
-	// Explains: how many of the impossible records are what the fault would make.
+	// Explains is the number of impossible records that the fault would cause.
 	Explains uint64 `json:"explains"`
-	// Contradicts: how many records, impossible or not, cannot be with the fault.
+	// Contradicts is the number of records, impossible or not, that cannot occur with the fault.
 	Contradicts uint64 `json:"contradicts"`
-	// Expected: that many packets should have run the table, and none did: by the plan's
-	// probabilities and the rest of their records if the probabilities were measured,
-	// or by an earlier capture. Of a skipped table only. That none did is as unlikely as
-	// [Chance], or less, if packets are what they were.
+	// Expected is the number of packets that should have run the table, for a skipped table that no packet ran. It
+	// follows from the plan's probabilities, if they were measured, and the other bits of the records, or from an
+	// earlier capture. The probability of no such packet, for unchanged traffic, is [Chance] or less.
 	Expected float64 `json:"expected,omitempty"`
-	// Or is what else it may be, if the fault explains no impossible record.
+	// Or is an alternative explanation, if the fault explains no impossible record.
 	Or string `json:"or,omitempty"`
 }
 
-// What else than a fault it may be that packets do not run a table any more.
+// Alternative explanations why packets no longer run a table.
 const (
 	OrTraffic       = "the traffic is not what the switch counted for the plan"
 	OrConfiguration = "the switch is configured otherwise"
 )
 
-// String says it in words.
+// String returns the suspicion in words.
 func (s Suspicion) String() string {
 	what := s.Table + " is skipped"
 	if s.Do == FaultMisplace {
@@ -61,46 +60,45 @@ func (s Suspicion) String() string {
 	return what
 }
 
-// CountedRecord is how many packets had a record, and ended in one way.
+// CountedRecord is the number of packets with a record and an end.
 type CountedRecord struct {
 	Bits    []byte
-	End     string // see [record.Graph.End]; "": it is not known
+	End     string // end by [record.Graph.End]; "" if unknown
 	Packets uint64
 }
 
 const (
-	// maxSuspects is how many distinct records are looked at, those of most packets, and
-	// how many suspicions are given.
+	// maxSuspects is the number of distinct records that are examined, those of most packets. maxOdd limits the
+	// impossible records that select suspects, and maxSuspicions the result.
 	maxSuspects   = 256
 	maxOdd        = 8
 	maxSuspicions = 8
-	// leastShare is the share of packets that must be expected to have a record, but for the
-	// table in doubt, before it tells anything that none ran the table. Probabilities that a
-	// switch counted leave one in a hundred to what has not happened: below twice that
-	// they are guesses.
+	// leastShare is the minimum share of packets that must be expected to have a record, apart from the suspected
+	// table, for the record to count as evidence. Probabilities that a switch counted assign one in a hundred to events
+	// that never occurred, so below twice that they are guesses.
 	leastShare = 0.02
 )
 
-// Chance is how unlikely it must be that none of the packets ran a table, were everything
-// as before, for the table to be suspected.
+// Chance is the maximum probability that no packet ran a table, with everything unchanged, for the table to be
+// suspected.
 const Chance = 1e-6
 
-// A seenRecord is one whose packets are looked at, with the reader for it.
+// A seenRecord is an examined record, with its reader.
 type seenRecord struct {
 	CountedRecord
 	*reader
-	possible bool // some path has it
+	possible bool // at least one path has it
 }
 
-// Suspect finds the faults that explain records which no path has. The first explains
-// most and contradicts least. measured says that the plan's probabilities are more than a
-// guess: then tables are suspected too that no record shows though many should.
+// Suspect returns the faults that explain records which no path has. The first one explains most and contradicts least.
+// measured means that the plan's probabilities were measured. Then tables are also suspected if no record shows them
+// though many should.
 func (d *Decoder) Suspect(records []CountedRecord, measured bool) []Suspicion {
 	seen := d.heaviest(records)
 	if len(seen) == 0 {
 		return nil
 	}
-	var odd []seenRecord // of those that no path has, the first few tell whom to suspect
+	var odd []seenRecord // impossible records; the first ones select the suspects
 	for i := range seen {
 		r := &seen[i]
 		if r.possible = r.observe(r.Bits) && r.feasible(); !r.possible && len(odd) < maxOdd {
@@ -108,7 +106,7 @@ func (d *Decoder) Suspect(records []CountedRecord, measured bool) []Suspicion {
 		}
 	}
 	marked := d.markedTables()
-	others := slices.Clone(marked) // of tables that explain alike, one that records show
+	others := slices.Clone(marked) // tables that records show come first, so they win between equal explanations
 	for _, t := range d.Tables() {
 		if !slices.Contains(marked, t) {
 			others = append(others, t)
@@ -126,7 +124,7 @@ func (d *Decoder) Suspect(records []CountedRecord, measured bool) []Suspicion {
 	return rank(list)
 }
 
-// misplacements weigh that a table runs when one of others does, as far as that explains any of the odd
+// misplacements returns suspicions that a table runs when another one does, for those that explain any of the odd
 // records.
 func (d *Decoder) misplacements(id string, others []string, odd, seen []seenRecord) (list []Suspicion) {
 	if d.fixed(id) {
@@ -145,9 +143,9 @@ func (d *Decoder) fixed(id string) bool {
 	return slices.ContainsFunc(d.plan.Graph.Nodes, func(n record.Node) bool { return n.ID == id && n.Unit != "" })
 }
 
-// rank puts the best first. It leaves out what contradicts more than it explains, what
-// contradicts anything where something explains without, and what says of a table that
-// it runs where nothing does when it may be said that it is skipped.
+// rank sorts suspicions, the best first. It removes those that contradict at least as much as they explain. It also
+// removes those with contradictions if another explains records without any, and misplacements of tables whose skipping
+// explains as much.
 func rank(list []Suspicion) []Suspicion {
 	clean := slices.ContainsFunc(list, func(s Suspicion) bool { return s.Explains > 0 && s.Contradicts == 0 })
 	skipped := map[string]uint64{}
@@ -168,7 +166,7 @@ func rank(list []Suspicion) []Suspicion {
 	return list[:min(len(list), maxSuspicions)]
 }
 
-// heaviest keeps the records of most packets, without those of a wrong length.
+// heaviest returns the records of most packets, without those of a wrong length.
 func (d *Decoder) heaviest(records []CountedRecord) []seenRecord {
 	records = slices.DeleteFunc(slices.Clone(records), func(r CountedRecord) bool {
 		return d.check(r.Bits) != nil || d.all.stray(r.Bits) >= 0
@@ -194,16 +192,15 @@ func (d *Decoder) markedTables() (ids []string) {
 	return ids
 }
 
-// feasible reports whether any path has what was observed.
+// feasible reports whether any path satisfies the evidence.
 func (r *reader) feasible() bool {
 	r.w.index()
 	r.w.count(r.chain)
 	return r.w.some
 }
 
-// skipped weighs that a table is never run: the record never shows it, and the packet
-// goes on as if it had found nothing there. It also tells how likely it is that none of
-// the packets ran it, by the plan's probabilities.
+// skipped evaluates the suspicion that a table is never run: the record never shows it, and the packet continues as
+// after a miss. It also returns the probability that none of the packets ran it, by the plan's probabilities.
 func (d *Decoder) skipped(id string, records []seenRecord) (s Suspicion, chance float64) {
 	s = Suspicion{Do: FaultSkip, Table: id}
 	var expected, log float64
@@ -221,7 +218,7 @@ func (d *Decoder) skipped(id string, records []seenRecord) (s Suspicion, chance 
 			s.Contradicts += r.Packets
 		}
 		if ok {
-			r.w.evidence[t] = evidence{} // it might have run
+			r.w.evidence[t] = evidence{} // the table might have run
 			r.w.index()
 			if tell := r.tell(); tell != nil && r.w.sums[len(r.w.sums)-1] >= leastShare {
 				expected += tell[t].RanP * float64(r.Packets)
@@ -243,7 +240,7 @@ func (d *Decoder) ranMarked(id string) bool {
 	return slices.ContainsFunc(d.all.marks, func(m tableMark) bool { return m.Table == id && !m.Hit })
 }
 
-// misplaced weighs that a table runs when another does, and at no other time.
+// misplaced evaluates the suspicion that a table runs exactly when another one does.
 func misplaced(id, into string, records []seenRecord) Suspicion {
 	s := Suspicion{Do: FaultMisplace, Table: id, Into: into}
 	for i := range records {

@@ -7,17 +7,19 @@ import (
 	"tamtam/tam/record"
 )
 
-// A Told is what is known of a packet beside the bits of its record. Zero: nothing.
+// A Told is the knowledge about a packet in addition to the bits of its record. The zero value means none.
 type Told struct {
-	End      string         // how it ended, see [record.Graph.End]; "": it is not known
-	Not      record.Classes // those that it is none of, see [record.NotOf]
-	Trap     uint8          // by its number in the graph; 0: none, or it is not known
-	Outcomes string         // of the graph's tests, see [record.Graph.Outcomes]; "": nothing is known
-	// Met are tables that it has run, by its identities, each as "TABLE OUTCOME;": "hit", or "" where either may be.
+	End      string         // end by [record.Graph.End]; "" if unknown
+	Not      record.Classes // classes that it does not have, see [record.NotOf]
+	Trap     uint8          // number of its trap in the graph; zero if there is none or it is unknown
+	Outcomes string         // outcomes of the graph's tests, see [record.Graph.Outcomes]; "" if none is known
+	// Met lists tables that it has run, by its identities, each as "TABLE OUTCOME;". The outcome is "hit", or "" if it
+	// is unknown.
 	Met string
 }
 
-// Tell is what a record tells of its packet beside its bits, but for [Told.Not], which its frame tells.
+// Tell returns the knowledge that a record contains in addition to its bits. [Told.Not] is not set, because it follows
+// from the frame.
 func Tell(g *record.Graph, r *record.Record) Told {
 	told := Told{End: g.End(r), Outcomes: g.Outcomes(r)}
 	if t, ok := g.Trap(r); ok && t.Table != "" {
@@ -27,7 +29,8 @@ func Tell(g *record.Graph, r *record.Record) Told {
 	return told
 }
 
-// metBy is what the identities of a record say of tables of the graph. Nothing, if they are not as they ought to be.
+// metBy returns the tables of the graph that the identities of a record imply. It returns "" if the identities are
+// invalid.
 func metBy(g *record.Graph, r *record.Record) string {
 	if len(r.Identities) == 0 {
 		return ""
@@ -48,13 +51,13 @@ func metBy(g *record.Graph, r *record.Record) string {
 	return strings.Join(says, "")
 }
 
-// A heeded is a table that a packet has run by what else its record says than bits, and whether it hit.
+// A heeded is a table that a packet has run by other parts of its record than bits, with its hit.
 type heeded struct {
 	table int
 	hit   fact
 }
 
-// trap has a reader heed what the trap says that took a packet.
+// trap makes a reader heed the table of a packet's trap.
 func (r *reader) trap(g *record.Graph, number uint8) {
 	if number == 0 || int(number) >= len(g.Traps) || g.Traps[number].Table == "" {
 		return
@@ -62,11 +65,11 @@ func (r *reader) trap(g *record.Graph, number uint8) {
 	r.heed(g.Traps[number].Table, g.Traps[number].Outcome)
 }
 
-// heed has a reader heed that packets have run a table, and what they found there.
+// heed makes a reader require that packets have run a table, with this outcome.
 func (r *reader) heed(table, outcome string) {
 	t, ok := r.chain.index[table]
 	if !ok {
-		r.contrary = true // no packet that ends so comes there
+		r.contrary = true // no packet with this end reaches it
 		return
 	}
 	hit := unsaid
@@ -87,7 +90,7 @@ func (r *reader) heed(table, outcome string) {
 	r.heeds = append(r.heeds, heeded{t, hit})
 }
 
-// met has a reader heed what identities say.
+// met makes a reader heed the tables of identities.
 func (r *reader) met(says string) {
 	for s := range strings.SplitSeq(says, ";") {
 		if table, outcome, ok := strings.Cut(s, " "); ok {

@@ -2,132 +2,132 @@ package sflow
 
 import "net/netip"
 
-// Port is the UDP port of collectors, unless said otherwise.
+// Port is the default UDP port of collectors.
 const Port = 6343
 
-// MaxHeader is how many bytes of a frame a sample has at most, unless said otherwise.
+// MaxHeader is the default maximum number of frame bytes in a sample.
 const MaxHeader = 128
 
-// Counters that nobody counts.
+// Values of counters that are not counted.
 const (
 	Unknown32 = 1<<32 - 1
 	Unknown64 = 1<<64 - 1
 )
 
-// A Datagram is what an agent sends at once.
+// A Datagram is an sFlow datagram.
 type Datagram struct {
 	Agent    netip.Addr
 	SubAgent uint32
-	Sequence uint32 // of the datagrams of this sub-agent
-	Uptime   uint32 // milliseconds since the agent started
+	Sequence uint32 // sequence number among the datagrams of this sub-agent
+	Uptime   uint32 // milliseconds since the agent's start
 	Samples  []Sample
-	// Unread is how many samples of a damaged datagram [Decode] has left out, and Behind how many bytes stand behind the
-	// last one.
+	// Unread is the number of samples of a damaged datagram that [Decode] omitted. Behind is the number of bytes after
+	// the last sample.
 	Unread, Behind int
 }
 
 // A Sample is a [*FlowSample], a [*CounterSample], a [*Discarded] or an [*Other].
 type Sample interface{ append([]byte) []byte }
 
-// A Source is what has been sampled: of class 0 an interface, by its ifIndex, of class 1 a VLAN, of class 2 a physical
-// entity, of class 3 a logical one.
+// A Source is the source of samples. Class 0 is an interface, by its ifIndex, class 1 a VLAN, class 2 a physical
+// entity, class 3 a logical entity.
 type Source struct{ Class, Index uint32 }
 
-// LogicalEntity is the class of sources that are no part of the hardware, and LocalEntities are the first of their
-// indexes that sFlow.org leaves to each agent, and how many they are.
+// LogicalEntity is the class of sources outside the hardware. sFlow.org leaves LocalEntities of their indexes to each
+// agent, starting with FirstLocalEntity.
 const (
 	LogicalEntity    = 3
 	FirstLocalEntity = 65536
 	LocalEntities    = 34464
 )
 
-// An Interface is where a packet came in or left.
+// An Interface is the ingress or egress of a packet.
 type Interface struct {
 	Format InterfaceFormat
-	Value  uint32 // ifIndex (0: not known), why it was discarded, or how many interfaces (0: not known)
+	Value  uint32 // ifIndex (zero if unknown), a drop reason, or a number of interfaces (zero if unknown)
 }
 
-// An InterfaceFormat says what the value of an [Interface] is.
+// An InterfaceFormat is the meaning of the value of an [Interface].
 type InterfaceFormat uint8
 
 // The formats.
 const (
-	Single    InterfaceFormat = iota // ifIndex
-	Discard                          // the packet was discarded: a Reason
-	Multiple                         // the packet left by several interfaces
+	Single    InterfaceFormat = iota // the value is an ifIndex
+	Discard                          // the packet was dropped; the value is a Reason
+	Multiple                         // the packet left through several interfaces
 	internal  = 0x3fffffff
-	fewest    = 1 << 24 // the first ifIndex that the short form of a sample has no room for
+	fewest    = 1 << 24 // the lowest ifIndex that does not fit in the short form of a sample
 	noFormats = 4
 )
 
-// Internal is the output of a packet that the switch itself takes.
+// Internal returns the egress of a packet that is for the switch itself.
 func Internal() Interface { return Interface{Single, internal} }
 
-// A FlowSample is a packet that was sampled.
+// A FlowSample is a sampled packet.
 type FlowSample struct {
-	Sequence      uint32 // of the flow samples of this source
+	Sequence      uint32 // sequence number among the flow samples of this source
 	Source        Source
-	Rate          uint32 // one in so many packets
-	Pool          uint32 // packets that could have been sampled
-	Drops         uint32 // samples that were lost for want of resources
+	Rate          uint32 // one in Rate packets is sampled
+	Pool          uint32 // number of packets that could have been sampled
+	Drops         uint32 // number of samples that were lost for lack of resources
 	Input, Output Interface
 	Packet
 }
 
-// A Packet is what is known of one.
+// A Packet holds what is known about a packet.
 type Packet struct {
 	Header *Header
-	Switch *Switch // nil: not known
-	Router *Router // nil: not routed, or not known
-	Queue  *Queue  // nil: it was in none, or which is not known
-	Trap   *Trap   // nil: not known
+	Switch *Switch // nil if unknown
+	Router *Router // nil if the packet was not routed, or if that is unknown
+	Queue  *Queue  // nil if the packet was in no queue, or if the queue is unknown
+	Trap   *Trap   // nil if unknown
 	Others []Other
 }
 
-// A Header is the first bytes of a frame.
+// A Header contains the first bytes of a frame.
 type Header struct {
-	Protocol uint32 // EthernetHeader, mostly
-	Length   uint32 // of the frame, with FCS
-	Stripped uint32 // bytes of those that were taken off, FCS included
+	Protocol uint32 // usually EthernetHeader
+	Length   uint32 // length of the frame in bytes, including the FCS
+	Stripped uint32 // number of these bytes that were removed, including the FCS
 	Bytes    []byte
 }
 
-// EthernetHeader says that a header is that of an Ethernet frame.
+// EthernetHeader is the header protocol of Ethernet frames.
 const EthernetHeader = 1
 
-// A Switch is what 802.1Q makes of a packet.
+// A Switch holds the VLANs and priorities of a packet by 802.1Q.
 type Switch struct{ InVLAN, InPriority, OutVLAN, OutPriority uint32 }
 
-// A Router is where a routed packet goes.
+// A Router holds the next hop and the prefix lengths of a routed packet.
 type Router struct {
-	NextHop              netip.Addr // not valid: not known
+	NextHop              netip.Addr // invalid if unknown
 	SourceMask, DestMask uint32
 }
 
-// A Queue is the egress queue that a packet was in, or was to be in.
+// A Queue is the egress queue that a packet was in, or was meant for.
 type Queue struct {
 	Number uint32
-	Depth  *uint32 // bytes in it when the packet came; nil: not known
+	Depth  *uint32 // bytes in the queue when the packet arrived; nil if unknown
 }
 
-// A Trap is what the hardware calls why it hands a packet over.
+// A Trap is the hardware's name for the reason why it passed a packet to the CPU.
 type Trap struct{ Group, Name string }
 
-// A CounterSample is the counters of an interface.
+// A CounterSample contains the counters of an interface.
 type CounterSample struct {
-	Sequence uint32 // of the counter samples of this source
+	Sequence uint32 // sequence number among the counter samples of this source
 	Source   Source
 	Generic  *Generic
 	Ethernet *Ethernet
 	Others   []Other
 }
 
-// Generic are the counters that every interface has (RFC 2233).
+// Generic contains the counters that every interface has (RFC 2233).
 type Generic struct {
 	Index, Type                              uint32
 	Speed                                    uint64 // bits per second
-	Direction                                uint32 // 1: full duplex
-	Status                                   uint32 // bit 0: administratively up; bit 1: operationally
+	Direction                                uint32 // 1 means full duplex
+	Status                                   uint32 // bit 0 means administratively up, bit 1 operationally up
 	InOctets                                 uint64
 	InUnicast, InMulticast, InBroadcast      uint32
 	InDiscards, InErrors, InUnknownProtocols uint32
@@ -136,7 +136,7 @@ type Generic struct {
 	OutDiscards, OutErrors, Promiscuous/* 1: it is */ uint32
 }
 
-// The type of an Ethernet interface, and what its status is made of.
+// The type of an Ethernet interface, the direction, and the bits of the status.
 const (
 	TypeEthernet = 6
 	FullDuplex   = 1
@@ -144,23 +144,23 @@ const (
 	OperUp       = 2
 )
 
-// Ethernet are the counters of dot3StatsTable (RFC 2358).
+// Ethernet contains the counters of dot3StatsTable (RFC 2358).
 type Ethernet struct {
 	Alignment, FCS, SingleCollision, MultipleCollision, SQETest, Deferred, LateCollision, ExcessiveCollisions,
 	InternalTransmit, CarrierSense, TooLong, InternalReceive, Symbol uint32
 }
 
-// A Discarded is a packet that was dropped.
+// A Discarded is a notification of a dropped packet.
 type Discarded struct {
-	Sequence      uint32 // of the notifications of this source
+	Sequence      uint32 // sequence number among the notifications of this source
 	Source        Source
-	Drops         uint32 // notifications that were not sent
-	Input, Output uint32 // ifIndex; 0: not known
+	Drops         uint32 // number of notifications that were not sent
+	Input, Output uint32 // ifIndex, or zero if unknown
 	Reason        Reason
 	Packet
 }
 
-// An Other is a sample or a record that is not one of those above.
+// An Other is a sample or a record of any other format.
 type Other struct {
 	Enterprise, Format uint32
 	Bytes              []byte

@@ -6,14 +6,14 @@ import (
 	"net/netip"
 )
 
-// MaxDatagram is how long a datagram may be: UDP has no longer ones.
+// MaxDatagram is the maximum length of a datagram in bytes: UDP allows no more.
 const MaxDatagram = 65535
 
-// A reader reads XDR, in one structure; it keeps the first thing that was wrong.
+// A reader reads XDR within one structure. It keeps the first error.
 type reader struct {
 	all []byte // the datagram
 	at  int
-	end int // of the structure that is read
+	end int // end of the current structure
 	err error
 }
 
@@ -23,7 +23,7 @@ func (r *reader) fail(field, format string, args ...any) {
 	}
 }
 
-// take returns the next n bytes, nil if there are not so many.
+// take returns the next n bytes, or nil if there are fewer.
 func (r *reader) take(field string, n int) []byte {
 	if r.err == nil && (n < 0 || n > r.end-r.at) {
 		r.fail(field, "wants %d bytes, %d are left", n, r.end-r.at)
@@ -50,7 +50,7 @@ func (r *reader) u64(field string) uint64 {
 	return 0
 }
 
-// opaque reads bytes with their number in front, and what fills them up to a multiple of four behind.
+// opaque reads bytes with their count in front, and skips the padding to a multiple of four.
 func (r *reader) opaque(field string) []byte {
 	n := int64(r.u32(field + " length"))
 	if r.err == nil && n > int64(r.end-r.at) {
@@ -77,7 +77,7 @@ func (r *reader) address(field string) netip.Addr {
 	return netip.Addr{}
 }
 
-// count reads how many structures follow.
+// count reads the number of structures that follow.
 func (r *reader) count(field string) int {
 	n := r.u32(field)
 	if left := r.end - r.at; r.err == nil && int64(n) > int64(left/leastSample) {
@@ -87,8 +87,8 @@ func (r *reader) count(field string) int {
 	return int(n)
 }
 
-// structure reads a structure: what is left in it behind those fields that are known is skipped, as the specification
-// has it, for what later versions add. It returns where the structure ends; -1: there is no such place.
+// structure reads a structure. It skips bytes after the known fields, as the specification requires for later versions.
+// It returns the end of the structure, or -1 if the length is invalid.
 func (r *reader) structure(field string, body func(number uint32)) (end int) {
 	number := r.u32(field + " format")
 	n := int64(r.u32(field + " length"))
@@ -112,9 +112,9 @@ func (r *reader) rest(number uint32) Other {
 	return Other{Enterprise: number >> 12, Format: number & 0xfff, Bytes: r.take("structure", r.end-r.at)}
 }
 
-// Decode reads a datagram. What it returns has parts of b. Of a damaged datagram it returns the intact samples in
-// front of the damage together with the error, or nil if the damage is in front of the samples. A sample that is
-// damaged inside costs only itself if the datagram is intact from its end on.
+// Decode decodes a datagram. The result refers to b. For a damaged datagram it returns an error, and the intact samples
+// before the damage. The datagram is nil if the damage is before the samples. If only the inside of a sample is
+// damaged, the samples after it are still decoded.
 func Decode(b []byte) (*Datagram, error) {
 	if len(b) > MaxDatagram {
 		return nil, fmt.Errorf("sflow: a datagram of %d bytes, want at most %d", len(b), MaxDatagram)
@@ -136,12 +136,12 @@ func Decode(b []byte) (*Datagram, error) {
 	return d, r.err
 }
 
-// leastSample is how many bytes a structure has at least.
+// leastSample is the minimum length of a structure in bytes.
 const leastSample = 8
 
-// samples reads n samples, and counts those that are left out.
+// samples decodes n samples and counts those that it omits.
 func (r *reader) samples(d *Datagram, n int) {
-	first, sound := r.err, -1 // what was wrong first; samples in front of one that is damaged inside
+	first, sound := r.err, -1 // first error, and number of samples before the first one with a damaged inside
 	r.err = nil
 	read := 0
 	for ; read < n; read++ {
@@ -151,7 +151,7 @@ func (r *reader) samples(d *Datagram, n int) {
 			d.Samples = append(d.Samples, s)
 			continue
 		}
-		if end < 0 { // where the next one begins is not known
+		if end < 0 { // the begin of the next sample is unknown
 			break
 		}
 		if sound < 0 {
@@ -166,7 +166,7 @@ func (r *reader) samples(d *Datagram, n int) {
 		r.fail("end", "%d bytes behind the last sample", behind)
 		d.Behind = behind
 	}
-	if sound >= 0 && r.err != nil { // what follows the damaged sample may be anything
+	if sound >= 0 && r.err != nil { // bytes after a damaged sample cannot be trusted
 		d.Samples = d.Samples[:sound]
 	}
 	d.Unread = n - len(d.Samples)
@@ -229,7 +229,7 @@ func (r *reader) packet(p *Packet) {
 	}
 }
 
-// record reads a record of a packet. A second of a kind is kept as it came.
+// record decodes a record of a packet. A second record of the same format is kept undecoded.
 func (r *reader) record(p *Packet, number uint32) {
 	switch {
 	case number == recordHeader && p.Header == nil:

@@ -5,7 +5,7 @@ import (
 	"net/netip"
 )
 
-// The numbers of structures, all of enterprise 0.
+// The numbers of structures, all in enterprise 0.
 const (
 	formatFlow            = 1
 	formatCounters        = 2
@@ -33,7 +33,7 @@ func u32(b []byte, values ...uint32) []byte {
 	return b
 }
 
-// Append appends the datagram as it goes over UDP.
+// Append appends the encoded datagram to b.
 func (d *Datagram) Append(b []byte) []byte {
 	b = appendHead(b, d.Agent, d.SubAgent, d.Sequence, d.Uptime, uint32(len(d.Samples)))
 	for _, s := range d.Samples {
@@ -47,7 +47,7 @@ func appendHead(b []byte, agent netip.Addr, sub, sequence, uptime, samples uint3
 	return u32(b, sub, sequence, uptime, samples)
 }
 
-// appendAddress appends an address with its type; one that is not known is of type 0.
+// appendAddress appends an address with its type. An invalid address has type 0.
 func appendAddress(b []byte, a netip.Addr) []byte {
 	switch a = a.Unmap(); {
 	case a.Is4():
@@ -58,7 +58,7 @@ func appendAddress(b []byte, a netip.Addr) []byte {
 	return u32(b, 0)
 }
 
-// structure appends a structure: its number, the length of what it has, and that.
+// structure appends a structure: its number, the length of its body, and the body.
 func structure(b []byte, number uint32, body func([]byte) []byte) []byte {
 	b = u32(b, number, 0)
 	at := len(b)
@@ -67,7 +67,7 @@ func structure(b []byte, number uint32, body func([]byte) []byte) []byte {
 	return b
 }
 
-// opaque appends bytes of any number, with that in front and zeros to a multiple of four behind.
+// opaque appends data with its length in front and zeros up to a multiple of four behind.
 func opaque(b []byte, data []byte) []byte {
 	b = append(u32(b, uint32(len(data))), data...)
 	return append(b, make([]byte, -len(data)&3)...)
@@ -77,7 +77,7 @@ func (o *Other) append(b []byte) []byte {
 	return append(u32(b, o.Enterprise<<12|o.Format, uint32(len(o.Bytes))), o.Bytes...)
 }
 
-// short reports whether there is room for an interface in the short form of a sample.
+// short reports whether the source fits in the short form of a sample.
 func (s Source) short() bool { return s.Class < 1<<8 && s.Index < fewest }
 
 func (i Interface) short() bool { return i.Value <= internal }
@@ -105,7 +105,7 @@ func (i Interface) large() bool {
 	return i.Format == Single && i.Value >= fewest && i.Value != internal
 }
 
-// append appends the records of a packet, with how many they are in front.
+// append appends the number of records of the packet, and the records.
 func (p *Packet) append(b []byte) []byte {
 	at, n := len(b), uint32(0)
 	b = u32(b, 0)
@@ -174,7 +174,7 @@ func (g *Generic) append(b []byte) []byte {
 	return u32(b, g.OutUnicast, g.OutMulticast, g.OutBroadcast, g.OutDiscards, g.OutErrors, g.Promiscuous)
 }
 
-// words are the counters in the order of the wire.
+// words returns pointers to the counters in wire order.
 func (e *Ethernet) words() [13]*uint32 {
 	return [13]*uint32{&e.Alignment, &e.FCS, &e.SingleCollision, &e.MultipleCollision, &e.SQETest, &e.Deferred,
 		&e.LateCollision, &e.ExcessiveCollisions, &e.InternalTransmit, &e.CarrierSense, &e.TooLong, &e.InternalReceive,
@@ -195,7 +195,7 @@ func (d *Discarded) append(b []byte) []byte {
 	})
 }
 
-// Unknown makes all counters be those that nobody counts.
+// Unknown marks all counters as not counted.
 func (e *Ethernet) Unknown() {
 	for _, w := range e.words() {
 		*w = Unknown32

@@ -6,27 +6,27 @@ import (
 	"net/netip"
 )
 
-// A Packer puts samples of one sub-agent together into datagrams, in the order in which they come, and numbers
-// those. An agent address that changes counts from the next datagram on.
+// A Packer packs samples of one sub-agent into datagrams, in the order of arrival, and numbers the datagrams. A change
+// of the agent address takes effect with the next datagram.
 type Packer struct {
 	Agent    netip.Addr
 	SubAgent uint32
-	// Most is how long a datagram is at most, without IP and UDP headers.
+	// Most is the maximum length of a datagram in bytes, without IP and UDP headers.
 	Most     int
 	sequence uint32
 	n        uint32
-	bytes    []byte // of the datagram that is filled, its head included
-	head     int    // how long that is
+	bytes    []byte // the current datagram, including its head
+	head     int    // length of the head
 }
 
-// headLen is the most that a datagram has in front of its samples.
+// headLen is the maximum length of the part before the samples, in bytes.
 const headLen = 4 + 20 + 4*4
 
 // Waiting reports whether there are samples that have not been sent.
 func (p *Packer) Waiting() bool { return p.n > 0 }
 
-// Add adds a sample. If there is no room for it, send is called with what has been added before. A sample that is
-// too long for a datagram of its own is not added, and an error.
+// Add adds a sample. If the sample does not fit, Add first passes the earlier samples to send. Add returns an error for
+// a sample that is too long for a datagram of its own, and drops it.
 func (p *Packer) Add(s Sample, uptime uint32, send func([]byte)) error {
 	if p.n == 0 {
 		p.bytes = appendHead(p.bytes[:0], p.Agent, p.SubAgent, 0, 0, 0)
@@ -47,7 +47,7 @@ func (p *Packer) Add(s Sample, uptime uint32, send func([]byte)) error {
 	return p.Add(s, uptime, send)
 }
 
-// Flush calls send with the samples that have been added and not sent. The bytes are valid until the next call.
+// Flush passes the samples that were not sent yet to send. The bytes are valid until the next call.
 func (p *Packer) Flush(uptime uint32, send func([]byte)) {
 	if p.n == 0 {
 		return
@@ -60,5 +60,5 @@ func (p *Packer) Flush(uptime uint32, send func([]byte)) {
 	send(p.bytes)
 }
 
-// Sequence is the number of the datagram that was sent last.
+// Sequence returns the number of the datagram that was sent last.
 func (p *Packer) Sequence() uint32 { return p.sequence }

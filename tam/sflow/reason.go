@@ -2,11 +2,11 @@ package sflow
 
 import "strconv"
 
-// A Reason is why a packet was dropped, by the registry of sflow_drops.txt: codes below 256 are those of ICMP's
-// destination unreachable.
+// A Reason is the reason for a drop by the registry of sflow_drops.txt. Codes below 256 are those of ICMP's destination
+// unreachable.
 type Reason uint32
 
-// Reasons of the registry that a switch has.
+// The reasons of the registry that occur in a switch.
 const (
 	NetUnreachable     Reason = 0
 	DestNetUnknown     Reason = 6
@@ -38,7 +38,7 @@ const (
 	firstAfterICMP            = 256
 )
 
-// icmpReasons are the names of the codes of ICMP.
+// icmpReasons holds the names of ICMP's codes.
 var icmpReasons = [...]string{
 	"net_unreachable", "host_unreachable", "protocol_unreachable", "port_unreachable", "frag_needed", "src_route_failed",
 	"dst_net_unknown", "dst_host_unknown", "src_host_isolated", "dst_net_prohibited", "dst_host_prohibited",
@@ -46,7 +46,7 @@ var icmpReasons = [...]string{
 	"precedence_cutoff",
 }
 
-// reasons are the names of those from 256 on.
+// reasons holds the names of the reasons from 256 on.
 var reasons = [...]string{
 	"unknown", "ttl_exceeded", "acl", "no_buffer_space", "red", "traffic_shaping", "pkt_too_big", "src_mac_is_multicast",
 	"vlan_tag_mismatch", "ingress_vlan_filter", "ingress_spanning_tree_filter", "port_list_is_empty",
@@ -64,7 +64,7 @@ var reasons = [...]string{
 	"dev_hdr", "dup_frag", "skb_gso_seg", "reverse_path_forwarding", "icmp_parsing",
 }
 
-// String returns the reason as the registry calls it, its number if it has no name.
+// String returns the registry's name of the reason, or its number if it has no name.
 func (r Reason) String() string {
 	switch {
 	case int64(r) < int64(len(icmpReasons)):

@@ -18,7 +18,7 @@ import (
 
 var agent = netip.MustParseAddr("192.0.2.1")
 
-// The bytes of a datagram, as the specification has them.
+// The bytes of a datagram are those of the specification.
 func TestDatagram(t *testing.T) {
 	depth := uint32(5000)
 	d := Datagram{Agent: agent, SubAgent: 1, Sequence: 2, Uptime: 3, Samples: []Sample{
@@ -104,7 +104,7 @@ func randomSample(r *rand.Rand) Sample {
 	return &Other{r.Uint32N(1 << 20), 100 + r.Uint32N(3000), make([]byte, 4*r.IntN(9))}
 }
 
-// What has been made of samples is read back as it was, in datagrams with no gap between their numbers.
+// Decoded samples equal the encoded ones, and the numbers of their datagrams have no gap.
 func TestThere(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 100}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 0))
@@ -134,7 +134,7 @@ func TestThere(t *testing.T) {
 	})
 }
 
-// A sample that no datagram has room for is refused, and those beside it are not harmed.
+// A sample that is too long for a datagram is refused, without harm to the samples beside it.
 func TestTooLong(t *testing.T) {
 	p := Packer{Agent: agent, Most: 200}
 	none := func([]byte) { t.Error("sent") }
@@ -156,7 +156,7 @@ func TestTooLong(t *testing.T) {
 	}
 }
 
-// What is wrong is named.
+// Each error names its cause.
 func TestRefused(t *testing.T) {
 	good := (&Datagram{Agent: agent, Samples: []Sample{
 		&FlowSample{Packet: Packet{Header: &Header{Bytes: make([]byte, 9)}}}, &CounterSample{Generic: &Generic{}},
@@ -183,14 +183,14 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Of a datagram that is cut anywhere, or has bytes behind it, or in a sample of which a length is wrong, the intact
-// samples are read, and it is said how many are not.
+// The intact samples of a damaged datagram are decoded, and the others counted. The datagram may be truncated anywhere,
+// have trailing bytes, or contain a sample of a wrong length.
 func TestDamaged(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 100}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 35))
 		d := Datagram{Agent: agent, Sequence: 1}
 		head := len(d.Append(nil))
-		ends := []int{head} // of so many samples
+		ends := []int{head} // ends[n] is the end of n samples
 		for range 1 + r.IntN(6) {
 			d.Samples = append(d.Samples, randomSample(r))
 			ends = append(ends, len(d.Append(nil)))
@@ -232,9 +232,9 @@ func TestDamaged(t *testing.T) {
 		i := r.IntN(n)
 		b, size := bytes.Clone(whole), ends[i+1]-ends[i]-8
 		switch d.Samples[i].(type) {
-		case *Other: // may have any bytes
+		case *Other: // any bytes are valid
 		default:
-			short := r.IntN(size) &^ 3 % 20 // of its fixed fields
+			short := r.IntN(size) &^ 3 % 20 // somewhere in its fixed fields
 			b = append(b[:ends[i]+8+short], b[ends[i+1]:]...)
 			b[ends[i]+4], b[ends[i]+5], b[ends[i]+6], b[ends[i]+7] = 0, 0, 0, byte(short)
 			samples := append(append([]Sample{}, intact.Samples[:i]...), intact.Samples[i+1:]...)
@@ -244,7 +244,7 @@ func TestDamaged(t *testing.T) {
 	})
 }
 
-// Another decoder reads the same.
+// Another decoder decodes the same values.
 func TestOtherDecoder(t *testing.T) {
 	d := Datagram{Agent: agent, SubAgent: 1, Sequence: 2, Uptime: 3, Samples: []Sample{
 		&FlowSample{Sequence: 4, Source: Source{0, 5}, Rate: 256, Pool: 1024, Drops: 6, Input: Interface{Value: 5},
@@ -283,7 +283,7 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// Whatever comes is read, or refused, and what was read is the same once more.
+// Any input is either refused, or decoded to a value that encodes to the same content again.
 func FuzzDecode(f *testing.F) {
 	d := Datagram{Agent: agent}
 	depth := uint32(1)

@@ -8,23 +8,21 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// Bounds of BeauCoup's coupons: a word has at most MaxCoupons, and the chance of each is
-// 2^-MaxCouponShift or more.
+// Limits of BeauCoup: a word has at most MaxCoupons coupons, and each has a probability of at least 2^-MaxCouponShift.
 const (
 	MaxCoupons     = 32
 	MaxCouponShift = 24
 )
 
-// A Collection is a coupon collector that may stop before it has all coupons: an element draws each
-// of Coupons with probability 2^-Shift, at most one, and Wanted different ones are enough.
+// A Collection is a coupon collector that may stop before it has all coupons. An element draws each of Coupons with
+// probability 2^-Shift, at most one. Wanted distinct coupons are enough.
 type Collection struct {
 	Coupons, Wanted, Shift uint8
 }
 
-// Collect chooses the collection for a threshold of distinct elements: of those whose
-// mean is within 2 % of it, or else nearest to it, the one with the least deviation (Chen
-// et al., 2020, section 3.2; unlike a CMU, BeauCoup need not want all coupons, and the last
-// ones are those that take longest).
+// Collect returns the collection for a threshold of distinct elements (Chen et al., 2020, section 3.2). Among those
+// with a mean within 2 % of the threshold, or else nearest to it, it chooses the one with the smallest deviation.
+// Unlike a CMU, BeauCoup need not require all coupons, of which the last ones take longest.
 func Collect(threshold uint64) (Collection, error) {
 	if threshold == 0 || threshold > 1<<(MaxCouponShift+2) {
 		return Collection{}, fmt.Errorf("threshold is %d, want 1 to %d distinct elements",
@@ -48,14 +46,14 @@ func Collect(threshold uint64) (Collection, error) {
 	return best, nil
 }
 
-// wait returns mean and variance of the number of elements until one of a number of coupons is drawn.
+// wait returns mean and variance of the number of elements until one of this number of coupons is drawn.
 func wait(coupons, shift uint8) (mean, variance float64) {
 	p := math.Ldexp(float64(coupons), -int(shift))
 	return 1 / p, (1 - p) / (p * p)
 }
 
-// Moments returns mean and variance of the number of distinct elements at which the wanted coupons
-// are collected: a sum of geometric variables.
+// Moments returns mean and variance of the number of distinct elements that collect the wanted coupons: a sum of
+// geometric variables.
 func (c Collection) Moments() (mean, variance float64) {
 	for i := range c.Wanted {
 		a, b := wait(c.Coupons-i, c.Shift)
@@ -64,7 +62,7 @@ func (c Collection) Moments() (mean, variance float64) {
 	return mean, variance
 }
 
-// draw returns the coupon that a hash draws, as a bit; 0: none.
+// draw returns the coupon that a hash draws, as a bit, or 0 if it draws none.
 func (c Collection) draw(h uint64) uint32 {
 	if n := h >> (64 - c.Shift); n < uint64(c.Coupons) {
 		return 1 << n
@@ -72,33 +70,30 @@ func (c Collection) draw(h uint64) uint32 {
 	return 0
 }
 
-// BeauCoup is the original one in software (Chen et al., SIGCOMM 2020), for one query: the
-// flows that have a threshold of distinct elements. Its table has one entry for each hash of a
-// flow, which belongs to one flow at a time and knows it by a checksum. A flow that finds
-// the entry taken collects nothing, until the entry was not used for a window and is given
-// to the next that draws a coupon. So collisions make it miss flows, and hardly
-// ever report one too many.
+// BeauCoup is the original algorithm in software (Chen et al., SIGCOMM 2020), for one query: the flows with a threshold
+// of distinct elements. Its table has one entry per hash of a flow. An entry belongs to one flow at a time, identified
+// by a checksum. A flow whose entry belongs to another flow collects nothing. An entry that was not used for a window
+// goes to the next flow that draws a coupon. So collisions cause missed flows, and hardly ever false reports.
 type BeauCoup struct {
 	Collection
 	window  uint64
 	seed    uint64
 	entries []couponEntry
-	Dropped uint64 // coupons that found an entry taken
+	Dropped uint64 // coupons that were dropped because the entry belongs to another flow
 }
 
 type couponEntry struct {
 	checksum uint32
-	coupons  uint32 // 0: free
-	last     uint64 // when it got its last coupon
+	coupons  uint32 // zero if the entry is free
+	last     uint64 // time of its last coupon
 }
 
-// BeauCoupEntry is how many bytes an entry takes on a switch: checksum, coupons and time of
-// 32 bits each.
+// BeauCoupEntry is the size of an entry on a switch in bytes: checksum, coupons and time of 32 bits each.
 const BeauCoupEntry = 12
 
-// NewBeauCoup makes a table of 1 to 2^30 entries for a threshold that [Collect] takes. Entries that
-// got no coupon for longer than window are free again, in whatever unit Add has times; 0: never.
-// Tables of different seeds make different mistakes.
+// NewBeauCoup returns a table of 1 to 2^30 entries for a threshold that [Collect] accepts. Entries without a new coupon
+// for longer than window become free, in the unit of Add's times. A window of 0 means never. Tables of different seeds
+// make different errors.
 func NewBeauCoup(entries int, threshold, window, seed uint64) (*BeauCoup, error) {
 	if entries < 1 || entries > 1<<30 {
 		return nil, fmt.Errorf("entries is %d, want 1 to %d", entries, 1<<30)
@@ -107,11 +102,10 @@ func NewBeauCoup(entries int, threshold, window, seed uint64) (*BeauCoup, error)
 	return &BeauCoup{Collection: c, window: window, seed: seed, entries: make([]couponEntry, entries)}, err
 }
 
-// Bytes is the memory that the table takes on a switch.
+// Bytes returns the memory of the table on a switch in bytes.
 func (b *BeauCoup) Bytes() int { return len(b.entries) * BeauCoupEntry }
 
-// Add lets a flow draw a coupon for an element at a time. It reports whether that was the last one
-// wanted.
+// Add lets a flow draw a coupon for an element at a time. It reports whether that was the last wanted one.
 func (b *BeauCoup) Add(flow, element flymon.Vector, now uint64) bool {
 	coupon := b.draw(hash(&element, b.seed))
 	if coupon == 0 {
@@ -136,7 +130,7 @@ func (b *BeauCoup) entry(flow *flymon.Vector) (*couponEntry, uint32) {
 	return &b.entries[below(h, len(b.entries))], uint32(h)
 }
 
-// Collected returns how many coupons a flow has.
+// Collected returns the number of coupons that a flow has.
 func (b *BeauCoup) Collected(flow flymon.Vector) int {
 	e, sum := b.entry(&flow)
 	if e.checksum != sum {
@@ -145,10 +139,10 @@ func (b *BeauCoup) Collected(flow flymon.Vector) int {
 	return bits.OnesCount32(e.coupons)
 }
 
-// Reported reports whether a flow has the coupons that are wanted.
+// Reported reports whether a flow has the wanted number of coupons.
 func (b *BeauCoup) Reported(flow flymon.Vector) bool { return b.Collected(flow) >= int(b.Wanted) }
 
-// Estimate is the number of distinct elements of a flow, by its coupons.
+// Estimate returns the estimated number of distinct elements of a flow, by its coupons.
 func (b *BeauCoup) Estimate(flow flymon.Vector) float64 {
 	return CouponsDrawn(b.Collected(flow), int(b.Coupons), math.Ldexp(1, -int(b.Shift)))
 }

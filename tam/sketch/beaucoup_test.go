@@ -11,8 +11,7 @@ import (
 
 func vector(flow, n int) flymon.Vector { return flymon.Vector{uint64(flow), uint64(n), 4: 4 << 16} }
 
-// Collections have a mean near the threshold, and a deviation below that of one which wants
-// all coupons.
+// Collections have a mean near the threshold, and a smaller deviation than one that requires all coupons.
 func TestCollect(t *testing.T) {
 	for _, threshold := range []uint64{1, 2, 10, 100, 512, 1000, 1024, 40_000, 1_000_000} {
 		c, err := Collect(threshold)
@@ -41,8 +40,8 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-// Flows are reported at the number of distinct elements that theory says: mean and
-// deviation are those of a coupon collector. An element that comes twice counts once.
+// Flows are reported at the number of distinct elements of the theory: mean and deviation are those of a coupon
+// collector. A repeated element counts once.
 func TestBeauCoup(t *testing.T) {
 	const runs, threshold = 1600, 512
 	randtest.Run(t, randtest.Cases{Seed: 5}, func(t *testing.T, seed uint64) {
@@ -72,16 +71,16 @@ func TestBeauCoup(t *testing.T) {
 		if got := sum / runs; math.Abs(got-mean) > errors*dev/math.Sqrt(runs) {
 			t.Errorf("reported after %.1f on average, want %.1f", got, mean)
 		}
-		// The deviation of so many has a standard error of sqrt((k-1)/(4 runs)), 2.2 % of it with a
-		// kurtosis k of 4, above that of a sum of many waits.
+		// The deviation of so many runs has a standard error of sqrt((k-1)/(4 runs)). That is 2.2 % with a kurtosis k
+		// of 4, which is above that of a sum of many waits.
 		if got := math.Sqrt(square / runs); got < 0.85*dev || got > 1.15*dev {
 			t.Errorf("deviation %.1f, want %.1f", got, dev)
 		}
 	})
 }
 
-// occupied is how likely it is that 0, 1, ... m coupons are there after n elements, each of
-// which draws each coupon with chance p, at most one.
+// occupied returns the probabilities of having 0, 1, ... m coupons after n elements, each of which draws each coupon
+// with probability p, at most one.
 func occupied(n, m int, p float64) []float64 {
 	chance := make([]float64, m+1)
 	chance[0] = 1
@@ -94,7 +93,7 @@ func occupied(n, m int, p float64) []float64 {
 	return chance
 }
 
-// expected is mean and deviation of a function of the coupons there.
+// expected returns mean and deviation of a function of the number of coupons.
 func expected(chance []float64, f func(k int) float64) (mean, dev float64) {
 	square := 0.0
 	for k, p := range chance {
@@ -104,7 +103,7 @@ func expected(chance []float64, f func(k int) float64) (mean, dev float64) {
 	return mean, math.Sqrt(max(0, square-mean*mean))
 }
 
-// The number of distinct elements is that of coupons drawn by lot (which has no bias: TestCouponsDrawn).
+// The estimated number of distinct elements is that of randomly drawn coupons, which has no bias (TestCouponsDrawn).
 func TestBeauCoupEstimate(t *testing.T) {
 	const runs = 800
 	randtest.Run(t, randtest.Cases{Seed: 11}, func(t *testing.T, seed uint64) {
@@ -135,7 +134,7 @@ func TestBeauCoupEstimate(t *testing.T) {
 	})
 }
 
-// An entry belongs to one flow, until it has not been used for a window.
+// An entry belongs to one flow until it has not been used for a window.
 func TestBeauCoupCollisions(t *testing.T) {
 	b, err := NewBeauCoup(1, 4, 100, 1)
 	if err != nil {

@@ -1,17 +1,16 @@
 package sketch
 
-// A Braid is a row of Counter Braids (Lu et al., 2008; FlyMon, Appendix D): what the
-// flows of each counter of its first layer have counted together is from Low to High. A High
-// of Endless or more says that there is no upper bound.
+// A Braid is a row of Counter Braids (Lu et al., 2008; FlyMon, Appendix D). For each counter of its first layer, the
+// total of its flows is from Low to High. A High of Endless or more means that there is no upper bound.
 type Braid struct{ Low, High []uint64 }
 
-// Endless stands for a number without an upper bound. It is so small that those of
-// nearly 2^24 flows can be added in 64 bits.
+// Endless stands for a number without an upper bound. It is small enough that those of nearly 2^24 flows can be added
+// in 64 bits.
 const Endless = 1 << 40
 
-// NewBraid reads two layers. A counter of the first layer counts to full; the packets
-// after that count in the second layer, in the counter of its number modulo their
-// length, to most. If it is the only full one of those, that is exact.
+// NewBraid decodes two layers. A counter of the first layer counts to full. Further packets count in the second layer,
+// in the counter of its number modulo the layer's length, up to most. The result is exact if only one full counter
+// shares that second counter.
 func NewBraid(first, second []uint32, full, most uint32) Braid {
 	b := Braid{Low: make([]uint64, len(first)), High: make([]uint64, len(first))}
 	sharing := make([]int, len(second))
@@ -35,11 +34,10 @@ func NewBraid(first, second []uint32, full, most uint32) Braid {
 	return b
 }
 
-// Decode bounds the sizes of flows from rows, given the counter that each flow has in each row:
-// counters[flow][row]. A flow is at most what its counters are, less what the other flows in them
-// are at least; and at least what they are, less what the others are at most. That is repeated
-// until nothing changes, at most limit times. All flows that were counted must be among them: then
-// where both bounds meet the size is exact.
+// Decode returns bounds of the sizes of flows from rows. counters[flow][row] is the counter of each flow in each row. A
+// flow is at most its counter minus the lower bounds of the counter's other flows. It is at least its counter minus
+// their upper bounds. Decode repeats this until nothing changes, at most limit times. counters must include all flows
+// that were counted. Then a size is exact where both bounds are equal.
 func Decode(rows []Braid, counters [][]uint32, limit int) (low, high []uint64) {
 	low, high = make([]uint64, len(counters)), make([]uint64, len(counters))
 	for f, at := range counters {

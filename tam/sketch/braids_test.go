@@ -7,8 +7,7 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// braid counts flows in rows of two layers, as CMUs do, and returns also the counters
-// that each flow has.
+// braid counts flows in rows of two layers, as CMUs do, and also returns the counters of each flow.
 func braid(r *rand.Rand, sizes []int, rows, first, second int, full uint32) (braids []Braid, at [][]uint32) {
 	at = make([][]uint32, len(sizes))
 	for range rows {
@@ -29,7 +28,7 @@ func braid(r *rand.Rand, sizes []int, rows, first, second int, full uint32) (bra
 	return braids, at
 }
 
-// Sizes are exact where there is room, and within their bounds always.
+// Sizes are exact if the counters are sufficient, and always within their bounds.
 func TestDecode(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 4}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 0))
@@ -55,7 +54,7 @@ func TestDecode(t *testing.T) {
 	})
 }
 
-// A full counter's part of the second layer is known if it is the only one there.
+// The excess of a full counter is known exactly if no other full counter shares its second counter.
 func TestNewBraid(t *testing.T) {
 	b := NewBraid([]uint32{15, 3, 0, 15, 15, 0, 0, 2}, []uint32{10, 0, 0, 7}, 15, 1<<32-1)
 	low, high := [8]uint64{15, 3, 0, 22, 15, 0, 0, 2}, [8]uint64{25, 3, 0, 22, 25, 0, 0, 2}
@@ -64,7 +63,7 @@ func TestNewBraid(t *testing.T) {
 	}
 }
 
-// A counter of the second layer that is full says how much there is at least.
+// A full counter of the second layer gives a lower bound.
 func TestBraidWithoutEnd(t *testing.T) {
 	b := NewBraid([]uint32{15, 15, 2}, []uint32{99, 7, 0}, 15, 99)
 	if b.Low[0] != 114 || b.High[0] < Endless || b.Low[1] != 22 || b.High[1] != 22 || b.High[2] != 2 {
@@ -72,7 +71,7 @@ func TestBraidWithoutEnd(t *testing.T) {
 	}
 }
 
-// A flow whose counters all are full has no upper bound, whatever others have them too.
+// A flow whose counters are all full has no upper bound, even if other flows share them.
 func TestDecodeOfFullCounters(t *testing.T) {
 	row := func(second uint32) Braid { return NewBraid([]uint32{15, 3}, []uint32{second}, 15, 99) }
 	low, high := Decode([]Braid{row(99), row(99)}, [][]uint32{{0, 0}, {0, 0}, {1, 1}}, 50)
@@ -86,7 +85,7 @@ func TestDecodeOfFullCounters(t *testing.T) {
 	}
 }
 
-// Flows that were not counted, and counters that belong to nobody, are no harm.
+// Flows that were not counted and counters without flows cause no errors.
 func TestDecodeOfAnything(t *testing.T) {
 	low, high := Decode([]Braid{NewBraid([]uint32{0, 5, 1 << 31}, []uint32{1 << 31}, 7, 1<<32-1)},
 		[][]uint32{{0}, {0}, {1}, {2}}, 50)
@@ -95,8 +94,8 @@ func TestDecodeOfAnything(t *testing.T) {
 	}
 }
 
-// Two flows that share a counter in one row are told apart by the other row in one
-// round, and three that share pairs of counters by all rows.
+// Two flows that share a counter in one row are distinguished by the other row in one round. Three flows that share
+// pairs of counters need all rows.
 func TestDecodeByHand(t *testing.T) {
 	row := func(words ...uint32) Braid { return NewBraid(words, []uint32{0}, 1000, 1<<32-1) }
 	low, high := Decode([]Braid{row(15, 0), row(10, 5)}, [][]uint32{{0, 0}, {0, 1}}, 1)

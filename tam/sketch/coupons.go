@@ -2,10 +2,9 @@ package sketch
 
 import "math"
 
-// CouponsDrawn estimates how many distinct elements there were when collected of coupons are there,
-// each drawn by an element with probability p: the number after which a coupon collector has that
-// many on average. It has no bias as long as all are hardly ever collected; with all collected
-// there were about that many or more.
+// CouponsDrawn estimates the number of distinct elements from the number of collected coupons, where an element draws
+// each with probability p. It returns the number that a coupon collector needs on average. It has no bias as long as
+// all coupons are hardly ever collected. With all collected the true number is about that or more.
 func CouponsDrawn(collected, coupons int, p float64) float64 {
 	n := 0.0
 	for i := range min(collected, coupons) {
@@ -14,9 +13,9 @@ func CouponsDrawn(collected, coupons int, p float64) float64 {
 	return n
 }
 
-// CouponsBounds are about which numbers of distinct elements collected of coupons are
-// within z standard deviations of what is expected: Wilson's interval of the chance that a
-// coupon is there, 1 - (1-p)^n. The upper one is infinite with all collected.
+// CouponsBounds returns bounds for the number of distinct elements: the numbers for which collected is within z
+// standard deviations of its expectation. It uses Wilson's interval of the probability that a coupon is collected, 1 -
+// (1-p)^n. The upper bound is infinite if all are collected.
 func CouponsBounds(collected, coupons int, p, z float64) (lower, upper float64) {
 	m := float64(coupons)
 	part := float64(min(collected, coupons)) / m

@@ -1,8 +1,6 @@
-// Package sketch has the estimators of sketches: what the counters, strings or bits that a
-// sketch has left say about the traffic. Functions are pure; they take buckets as slices,
-// and for a flow the buckets that it has.
+// Package sketch implements the estimators of sketches, which derive properties of the traffic from a sketch's
+// counters, strings or bits. Functions are pure. Their arguments are buckets as slices, or the buckets of a flow.
 //
-// What belongs here: estimators from the literature, with what theory says of their errors, and the
-// sketches in software that experiments compare with. What does not: where buckets are on a chip,
-// I/O.
+// What belongs here: estimators from the literature, with the theory of their errors, and software sketches for
+// comparison in experiments. What does not: the place of buckets on a chip, I/O.
 package sketch

@@ -8,7 +8,7 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// moments are mean and root mean square deviation from want, of runs of a function.
+// moments returns the mean of a function's runs, and the root mean square deviation from want.
 func moments(runs int, want float64, f func() float64) (mean, rms float64) {
 	for range runs {
 		v := f()
@@ -18,12 +18,12 @@ func moments(runs int, want float64, f func() float64) (mean, rms float64) {
 	return mean, math.Sqrt(rms)
 }
 
-// errors is how many standard errors a mean of hundreds of draws may be off: not one case in 10^9 is,
-// of whatever seed, and the tails of such means are a little heavier than a normal one's.
+// errors is the accepted number of standard errors of a mean of hundreds of draws. Fewer than one case in 10^9 exceeds
+// it, for any seed. The tails of such means are slightly heavier than normal.
 const errors = 6.5
 
-// theory fails a test where many estimates have another mean than want by more standard
-// errors than chance has, and a part of it for bias, or another deviation.
+// theory fails a test if the mean of many estimates differs from want by more than chance explains, plus a relative
+// bias, or if their deviation differs.
 func theory(t *testing.T, what string, runs int, want, dev, bias float64, f func() float64) {
 	t.Helper()
 	mean, rms := moments(runs, want, f)
@@ -35,7 +35,7 @@ func theory(t *testing.T, what string, runs int, want, dev, bias float64, f func
 	}
 }
 
-// thrown throws n balls at m bins, and returns how often each was hit.
+// thrown throws n balls into m bins, and returns the number of balls in each.
 func thrown(r *rand.Rand, n, m int) []uint32 {
 	bins := make([]uint32, m)
 	for range n {
@@ -124,7 +124,7 @@ func TestCouponsDrawn(t *testing.T) {
 	}
 }
 
-// Count-min is never too low, and its excess is as rare as said.
+// Count-min is never too low, and it exceeds its bound as rarely as promised.
 func TestCountMin(t *testing.T) {
 	const width, flows, runs = 64, 200, 300
 	randtest.Run(t, randtest.Cases{Seed: 20}, func(t *testing.T, seed uint64) {
@@ -187,13 +187,12 @@ func TestBloom(t *testing.T) {
 			}
 			return BloomFalsePositive(loads)
 		})
-		// One deviates by 3.0 % (of a row's load 1.75 %), the mean of 200 by 0.21 %.
-		if want := BloomTheory(n, m, rows); math.Abs(mean/want-1) > errors*0.0022 {
+		// One run deviates by 3.0 % (a row's load by 1.75 %), and the mean of 200 by 0.21 %.
+		if want := math.Pow(1-math.Exp(-float64(n)/m), rows); math.Abs(mean/want-1) > errors*0.0022 {
 			t.Errorf("%.5f on average, want %.5f", mean, want)
 		}
 	})
-	if BloomTheory(0, m, rows) != 0 || BloomFalsePositive([]float64{1, 1}) != 1 ||
-		BloomFalsePositive([]float64{0.5, 0}) != 0 {
+	if BloomFalsePositive([]float64{1, 1}) != 1 || BloomFalsePositive([]float64{0.5, 0}) != 0 {
 		t.Error("empty or full")
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"tamtam/tam/sketch"
 )
 
-// The size of a flow by the counters that it has in three rows: the least is never too low, and how
-// much too high it may be follows from what all flows counted together.
+// The size of a flow follows from its counters in three rows: the least is never too low. Its possible excess follows
+// from the total count of all flows.
 func ExampleCountMin() {
 	size, known := sketch.CountMin([]sketch.Counter{{Value: 130}, {Value: 104}, {Value: 255, Full: true}})
 	excess, confidence := sketch.CountMinExcess(65536, 16384, 3)
@@ -18,7 +18,7 @@ func ExampleCountMin() {
 	// at most 8 too many, with a probability of 87.5 %
 }
 
-// How many distinct elements there were, by the buckets that none of them set.
+// The number of distinct elements follows from the number of empty buckets.
 func ExampleLinearCounting() {
 	const buckets, empty = 1024, 512
 	n := sketch.LinearCounting(empty, buckets)

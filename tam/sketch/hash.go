@@ -2,8 +2,8 @@ package sketch
 
 import "tamtam/tam/flymon"
 
-// hash is a 64-bit hash of a vector: SplitMix64's finalizer over its words. Two seeds give hashes
-// that are practically independent.
+// hash returns a 64-bit hash of a vector: SplitMix64's finalizer over its words. Hashes of two seeds are practically
+// independent.
 func hash(v *flymon.Vector, seed uint64) uint64 {
 	h := seed*0x9e3779b97f4a7c15 + 0x632be59bd9b4e019
 	for _, w := range v {
@@ -19,5 +19,5 @@ func scramble(z uint64) uint64 {
 	return z ^ z>>31
 }
 
-// below turns a hash into a number below n.
+// below maps a hash to a number below n.
 func below(h uint64, n int) int { return int(h >> 32 * uint64(n) >> 32) }

@@ -5,10 +5,9 @@ import (
 	"math/bits"
 )
 
-// Ranks returns the rank of each bucket of a HyperLogLog whose buckets have the greatest
-// of their elements' strings of width bits: one more than the ones that it begins with; 0
-// for a bucket without elements (FlyMon, section 4). width is 1 to 32. A string of zeros only leaves its
-// bucket 0 as well, which one in 2^width does.
+// Ranks returns the rank of each bucket of a HyperLogLog. Each bucket contains the greatest of its elements' strings of
+// width bits, 1 to 32. The rank is the number of leading ones plus one, or 0 for a bucket without elements (FlyMon,
+// section 4). A string of only zeros, one in 2^width, also leaves its bucket 0.
 func Ranks(strings []uint32, width int) []uint8 {
 	ranks := make([]uint8, len(strings))
 	for i, s := range strings {
@@ -20,9 +19,9 @@ func Ranks(strings []uint32, width int) []uint8 {
 	return ranks
 }
 
-// HyperLogLog estimates the number of distinct elements from the ranks of all buckets, of at most most,
-// by Ertl's estimator (2017, algorithm 6), which needs no correction for few or many
-// elements. It is infinite if all ranks are most.
+// HyperLogLog estimates the number of distinct elements from the ranks of all buckets, which are at most most. It uses
+// Ertl's estimator (2017, algorithm 6), which needs no correction for small or large numbers. It returns infinity if
+// all ranks are most.
 func HyperLogLog(ranks []uint8, most int) float64 {
 	m := float64(len(ranks))
 	counts := make([]float64, most+1)
@@ -37,7 +36,7 @@ func HyperLogLog(ranks []uint8, most int) float64 {
 	return m * m / (2 * math.Ln2 * z)
 }
 
-// HyperLogLogError is the relative standard error with m buckets (Flajolet et al., 2007).
+// HyperLogLogError returns the relative standard error with m buckets (Flajolet et al., 2007).
 func HyperLogLogError(m int) float64 { return 1.04 / math.Sqrt(float64(m)) }
 
 func ertlSigma(x float64) float64 {

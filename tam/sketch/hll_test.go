@@ -8,8 +8,8 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// HyperLogLog has no bias and the standard error that theory gives it, for few and for
-// many elements, with strings of 16 and of 21 bits.
+// HyperLogLog has no bias and the standard error of the theory, for small and large numbers of elements, with strings
+// of 16 and of 21 bits.
 func TestHyperLogLog(t *testing.T) {
 	const runs = 300
 	randtest.Run(t, randtest.Cases{Seed: 3}, func(t *testing.T, seed uint64) {

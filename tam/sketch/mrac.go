@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// A Distribution says how many flows of each size there are.
+// A Distribution holds the number of flows of each size.
 type Distribution map[uint64]float64
 
-// Flows is the number of flows.
+// Flows returns the number of flows.
 func (d Distribution) Flows() float64 {
 	n := 0.0
 	for _, size := range slices.Sorted(maps.Keys(d)) {
@@ -18,7 +18,7 @@ func (d Distribution) Flows() float64 {
 	return n
 }
 
-// AtLeast is the number of flows of a size or a larger one.
+// AtLeast returns the number of flows of this size or larger.
 func (d Distribution) AtLeast(size uint64) float64 {
 	n := 0.0
 	for _, s := range slices.Sorted(maps.Keys(d)) {
@@ -29,8 +29,7 @@ func (d Distribution) AtLeast(size uint64) float64 {
 	return n
 }
 
-// Entropy is that of the sizes in bits: -sum of (size/total) log2(size/total) over all
-// flows.
+// Entropy returns the entropy of the sizes in bits: -sum of (size/total) log2(size/total) over all flows.
 func (d Distribution) Entropy() float64 {
 	total, sum := 0.0, 0.0
 	for _, size := range slices.Sorted(maps.Keys(d)) {
@@ -46,25 +45,23 @@ func (d Distribution) Entropy() float64 {
 	return math.Log2(total) - sum/total
 }
 
-// Bounds of MRAC: sizes above maxDense are told apart only where a counter shows them.
+// Limits of MRAC. Sizes above maxDense are distinguished only where a counter shows them.
 const (
 	maxDense = 1024
-	maxGuess = 64 // small sizes are considered even if no counter has them
+	maxGuess = 64 // sizes up to this are considered even if no counter has them
 	rounds   = 30
 )
 
-// MRAC estimates the distribution of flow sizes from an array of counters, each of which counts all
-// flows that are hashed to it (Kumar et al., 2004): expectation maximisation with the sizes of the
-// flows of a counter as the hidden variables.
+// MRAC estimates the distribution of flow sizes from an array of counters, each of which counts all flows that hash to
+// it (Kumar et al., 2004). It is expectation maximisation with the sizes of a counter's flows as hidden variables.
 //
-// The flows of a size in a counter are Poisson, so its value is compound Poisson. With
-// rate(s) of size s and P(v) the probability of the value v, which Panjer's recursion gives,
-// a counter of value v has rate(s) P(v-s) / P(v) flows of size s on average: the sum over all
-// the patterns of flows that make v, and none is left out. A counter above maxDense is taken for
-// one large flow and what others add on average.
+// The number of flows of a size in a counter is Poisson distributed, so the counter's value is compound Poisson. Let
+// rate(s) be the rate of size s, and P(v) the probability of the value v, from Panjer's recursion. A counter of value v
+// has rate(s) P(v-s) / P(v) flows of size s on average. This covers all combinations of flows that add up to v. A
+// counter above maxDense is treated as one large flow and the average contribution of others.
 func MRAC(counters []uint32) Distribution {
 	m := float64(len(counters))
-	seen := make([]float64, maxDense+1) // counters of each value
+	seen := make([]float64, maxDense+1) // number of counters of each value
 	large := map[uint64]float64{}
 	most, above := 0, 0.0
 	for _, c := range counters {
@@ -103,7 +100,7 @@ func MRAC(counters []uint32) Distribution {
 	return d
 }
 
-// firstRates has as many flows as linear counting says, of the sizes that counters have.
+// firstRates returns the initial rates: the number of flows by linear counting, with the sizes that counters have.
 func firstRates(seen []float64, m float64) []float64 {
 	used := m - seen[0]
 	n := LinearCounting(math.Max(seen[0], 0.5), m)
@@ -117,8 +114,8 @@ func firstRates(seen []float64, m float64) []float64 {
 	return rate
 }
 
-// nextRates is one round of expectation maximisation; false: there are more flows in a
-// counter than can be told apart.
+// nextRates runs one round of expectation maximisation. It returns false if a counter has more flows than can be
+// distinguished.
 func nextRates(rate, seen []float64, above, m float64) ([]float64, bool) {
 	var sizes []int
 	for s := 1; s < len(rate); s++ {
@@ -126,7 +123,7 @@ func nextRates(rate, seen []float64, above, m float64) ([]float64, bool) {
 			sizes = append(sizes, s)
 		}
 	}
-	p := make([]float64, len(seen)) // of each value, in units of that of 0
+	p := make([]float64, len(seen)) // probability of each value relative to that of 0
 	p[0] = 1
 	for v := 1; v < len(p); v++ {
 		for _, s := range sizes {

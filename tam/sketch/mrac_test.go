@@ -8,13 +8,13 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// Sizes of flows are Pareto's, of this index: reaching is the chance of a size or a larger one.
+// index is that of the Pareto distribution of flow sizes. reaching returns the probability of a size or a larger one.
 const index = 1 / 1.2
 
 func reaching(size float64) float64 { return math.Pow(size, -index) }
 
-// limit is what MRAC makes of infinitely many counters with so many flows each on average: the
-// number of flows and of those of one packet, in parts of what they are.
+// limit returns MRAC's result for infinitely many counters with load flows each on average. It returns the number of
+// flows and of one-packet flows, relative to the true numbers.
 func limit(load float64, rounds int) (flows, ones float64) {
 	rate, seen := make([]float64, maxDense+1), make([]float64, maxDense+1)
 	seen[0] = math.Exp(-load)
@@ -37,13 +37,13 @@ func limit(load float64, rounds int) (flows, ones float64) {
 	return flows / load, got[1] / rate[1]
 }
 
-// With counters enough MRAC finds the distribution: its error is only that of counters being few, and
-// of rounds, which two flows in a counter need more of.
+// With enough counters MRAC finds the distribution. Its remaining error comes from the number of counters and of
+// rounds. Counters with two flows need more rounds.
 func TestMRACInTheLimit(t *testing.T) {
 	for _, tt := range []struct {
 		load        float64
 		rounds      int
-		flows, ones float64 // too few, at most
+		flows, ones float64 // maximum relative shortfalls
 	}{{0.5, rounds, 1e-4, 1e-4}, {1, rounds, 1e-3, 1e-3}, {2, rounds, 0.02, 0.07}, {2, 300, 1e-3, 1e-3}} {
 		flows, ones := limit(tt.load, tt.rounds)
 		if flows > 1+1e-4 || ones > 1+1e-4 || flows < 1-tt.flows || ones < 1-tt.ones {
@@ -52,16 +52,16 @@ func TestMRACInTheLimit(t *testing.T) {
 	}
 }
 
-// An array is counters with what they have counted.
+// An array is an array of counters with the flows that they counted.
 type array struct {
 	words      []uint32
-	flows      []int // in each counter
-	single     []int // of one packet
-	sizes      []int // of all
+	flows      []int // number of flows in each counter
+	single     []int // number of one-packet flows in each counter
+	sizes      []int // sizes of all flows
 	ones       float64
-	sums       []int       // of counters in use
-	zero, once float64     // counters of that value
-	of         map[int]int // flows of each size
+	sums       []int       // values of the counters in use
+	zero, once float64     // number of counters of that value
+	of         map[int]int // number of flows of each size
 }
 
 func newArray(r *rand.Rand, m, flows int) *array {
@@ -90,8 +90,8 @@ func newArray(r *rand.Rand, m, flows int) *array {
 	return a
 }
 
-// hidden are the flows, and those of one packet, that are with others in a counter above maxGuess. MRAC
-// takes such a counter for one flow, unless another shows the size of the largest in it.
+// hidden returns the number of flows, and of one-packet flows, that share a counter above maxGuess. MRAC treats such a
+// counter as one flow, unless another counter shows the size of its largest.
 func (a *array) hidden() (flows, ones float64) {
 	for c, w := range a.words {
 		if w > maxGuess {
@@ -102,8 +102,8 @@ func (a *array) hidden() (flows, ones float64) {
 	return flows, ones
 }
 
-// entropyDev is the standard deviation of what counters lack of the flows' entropy. Flows a and b in
-// one counter, which two are with chance 1/m, make it (a log(1+b/a) + b log(1+a/b)) / N less.
+// entropyDev returns the standard deviation of the entropy that the counters lack against the flows. Flows a and b
+// share a counter with probability 1/m. That makes it (a log(1+b/a) + b log(1+a/b)) / N less.
 func (a *array) entropyDev() float64 {
 	total, square := 0.0, 0.0
 	for s, n := range a.of {
@@ -121,15 +121,15 @@ func (a *array) entropyDev() float64 {
 	return math.Sqrt(square/float64(len(a.words))) / total
 }
 
-// The distribution of Pareto's flows, for fewer and for more flows than counters. No flows are made
-// up, but some are hidden; an error of 6.5 standard errors or more is chance once in 10^10:
+// MRAC finds the distribution of Pareto's flows, for fewer and for more flows than counters. It invents no flows, but
+// misses hidden ones. An error of 6.5 standard errors or more is chance once in 10^10:
 //
-//   - the number of flows follows from the counters that are 0 at least as well as linear counting
-//     says it does: sqrt(m (e^t-t-1)) (Whang et al., theorem 4.2);
-//   - flows of one packet follow from the counters that are 1 and those that are 0, m k1/k0: the
-//     squares of relative errors are 1/k1 + 1/k0, less 1/n1 for their number is no chance;
-//   - the entropy is at least that of the counters, for sizes are split and never joined, and at most
-//     the flows' and the error of what the counters lack of it.
+//   - The number of flows follows from the number of zero counters, at least as well as by linear counting:
+//     sqrt(m (e^t-t-1)) (Whang et al., theorem 4.2).
+//   - The number of one-packet flows follows from the counters that are 1 and those that are 0, as m k1/k0.
+//     The square of the relative error is 1/k1 + 1/k0, minus 1/n1, because their number is not random.
+//   - The entropy is at least that of the counters, because sizes are split and never joined. It is at most that of
+//     the flows, plus the error of what the counters lack.
 func TestMRAC(t *testing.T) {
 	const m = 4096
 	type part struct{ flows, ones float64 }
@@ -165,7 +165,7 @@ func TestMRAC(t *testing.T) {
 	})
 }
 
-// Entropies that are known: of equal flows log2 of their number, of one flow 0.
+// Known entropies: that of equal flows is log2 of their number, that of one flow is 0.
 func TestEntropy(t *testing.T) {
 	for _, tt := range []struct {
 		d    Distribution
@@ -177,7 +177,7 @@ func TestEntropy(t *testing.T) {
 	}
 }
 
-// Whatever counters there are, sizes and numbers are finite.
+// Sizes and numbers are finite for any counters.
 func TestMRACOfAnything(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 9}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 0))

@@ -8,10 +8,9 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// UnivMon is the universal sketch in software (Liu et al., SIGCOMM 2016). Level i sees the
-// flows whose hash begins with i ones, about 2^-i of them. Each level is a Count Sketch, and
-// keeps the flows that are greatest by it. Any sum of a function of the sizes of flows is put together from
-// the greatest of all levels (Braverman and Ostrovsky, 2013).
+// UnivMon is the universal sketch in software (Liu et al., SIGCOMM 2016). Level i receives the flows whose hash begins
+// with i ones, about 2^-i of them. Each level is a Count Sketch and keeps its largest flows. The sum of any function
+// over the flows' sizes is computed from the largest flows of all levels (Braverman and Ostrovsky, 2013).
 type UnivMon struct {
 	levels []level
 	rows   int
@@ -22,7 +21,7 @@ type UnivMon struct {
 }
 
 type level struct {
-	counters []int32 // of all rows
+	counters []int32 // counters of all rows
 	great    []sized // a heap, the smallest first
 	at       map[flymon.Vector]int
 }
@@ -32,12 +31,11 @@ type sized struct {
 	size int64
 }
 
-// UnivMonEntry is how many bytes a switch or its controller takes for a flow that is kept:
-// a 5-tuple and a counter.
+// UnivMonEntry is the size in bytes of a kept flow on a switch or its controller: a 5-tuple and a counter.
 const UnivMonEntry = 17
 
-// NewUnivMon makes a sketch of 1 to 32 levels. Each has rows (odd, 1 to 15) of width counters (1 to 2^26),
-// and keeps most flows (1 to 2^20). An error names the number that is out of range.
+// NewUnivMon returns a sketch of 1 to 32 levels. Each has rows (odd, 1 to 15) of width counters (1 to 2^26), and keeps
+// most flows (1 to 2^20). An error names the number that is out of range.
 func NewUnivMon(levels, rows, width, most int, seed uint64) (*UnivMon, error) {
 	switch {
 	case levels < 1 || levels > 32:
@@ -56,7 +54,7 @@ func NewUnivMon(levels, rows, width, most int, seed uint64) (*UnivMon, error) {
 	return u, nil
 }
 
-// Bytes is the memory that the sketch takes: counters of 32 bits, and the flows kept.
+// Bytes returns the memory of the sketch in bytes: counters of 32 bits, and the kept flows.
 func (u *UnivMon) Bytes() int { return len(u.levels) * (u.rows*u.width*4 + u.most*UnivMonEntry) }
 
 // Add counts n packets or bytes of a flow.
@@ -80,12 +78,12 @@ func (u *UnivMon) Add(flow flymon.Vector, n uint32) {
 	}
 }
 
-// depth is the last level that sees a flow.
+// depth returns the last level that receives a flow.
 func (u *UnivMon) depth(flow *flymon.Vector) int {
 	return min(bits.LeadingZeros64(^hash(flow, u.seed)), len(u.levels)-1)
 }
 
-// keep makes a level remember a flow, if it is one of the greatest.
+// keep adds a flow to a level's kept flows or updates it, if it is one of the largest.
 func (l *level) keep(flow flymon.Vector, size int64, most int) {
 	i, known := l.at[flow]
 	switch {
@@ -106,7 +104,7 @@ func (l *level) keep(flow flymon.Vector, size int64, most int) {
 	l.sift(i)
 }
 
-// sift puts an entry of the heap where it belongs.
+// sift restores the heap order around entry i.
 func (l *level) sift(i int) {
 	for i > 0 && l.great[i].size < l.great[(i-1)/2].size {
 		l.swap(i, (i-1)/2)
@@ -130,10 +128,10 @@ func (l *level) swap(i, j int) {
 	l.at[l.great[i].flow], l.at[l.great[j].flow] = i, j
 }
 
-// Estimate is a flow's size by the Count Sketch of the first level.
+// Estimate returns a flow's size by the Count Sketch of the first level.
 func (u *UnivMon) Estimate(flow flymon.Vector) int64 { return u.size(0, flow) }
 
-// size is a flow's size by the Count Sketch of a level that sees it.
+// size returns a flow's size by the Count Sketch of a level that receives it.
 func (u *UnivMon) size(level int, flow flymon.Vector) int64 {
 	g := scramble(hash(&flow, u.seed+1) ^ uint64(level)<<56)
 	var values [15]int32

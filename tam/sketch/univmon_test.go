@@ -9,7 +9,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// zipf are the sizes of flows: that of the i-th is most/i.
+// zipf returns sizes of flows: the i-th is most/i.
 func zipf(flows, most int) []int {
 	sizes := make([]int, flows)
 	for i := range sizes {
@@ -35,8 +35,8 @@ func newUnivMon(t testing.TB, levels, rows, width, most int, seed uint64) *UnivM
 	return u
 }
 
-// With room for all flows everything is exact: the median of nine rows is wrong only if five are, where
-// a flow meets one of 100 others with a chance of 100/2^16. That is so for none, but once in 10^10.
+// With space for all flows everything is exact. The median of nine rows is wrong only if five are, and a flow meets one
+// of 100 others with probability 100/2^16. So no flow is wrong, except once in 10^10.
 func TestUnivMonExact(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 3}, func(t *testing.T, seed uint64) {
 		u := newUnivMon(t, 4, 9, 1<<16, 128, seed)
@@ -67,8 +67,8 @@ func TestUnivMonExact(t *testing.T) {
 	})
 }
 
-// With less room than flows, cardinality and entropy have no bias to speak of over many
-// seeds, and heavy flows are found.
+// With less space than flows, cardinality and entropy have no significant bias over many seeds, and heavy flows are
+// found.
 func TestUnivMon(t *testing.T) {
 	const runs, flows = 12, 4000
 	sizes := zipf(flows, 2000)
@@ -92,13 +92,13 @@ func TestUnivMon(t *testing.T) {
 				}
 			}
 		}
-		// The last of them has 200, and is missing if it is counted as less than 150: if in three rows
-		// of five one of the 40 flows above 50 has its counter and the other sign. The chance of that is
-		// 10 (40/1024/2)^3 = 7e-5, and for all ten in all runs below 2e-3; three have one of 1e-9.
+		// The last of them has 200. It is missing if it is counted as less than 150. That needs, in three rows of five,
+		// one of the 40 flows above 50 in its counter with the other sign. The probability is 10 (40/1024/2)^3 = 7e-5,
+		// and below 2e-3 for all ten in all runs. For three missing flows it is 1e-9.
 		if missing > 2 {
 			t.Errorf("%d heavy flows are missing", missing)
 		}
-		// Of 3000 sketches the number deviates by 7.2 %, the entropy by 0.53 %.
+		// Over 3000 sketches the number deviates by 7.2 %, and the entropy by 0.53 %.
 		if math.Abs(cardinality/flows-1) > errors*0.0723/math.Sqrt(runs) {
 			t.Errorf("%.0f flows on average, want %d", cardinality, flows)
 		}
@@ -108,8 +108,8 @@ func TestUnivMon(t *testing.T) {
 	})
 }
 
-// The estimate of a flow has no bias; its error is that of Count Sketch: of one row
-// sqrt(F2/width) (Charikar et al., 2002).
+// The estimate of a flow has no bias. Its error is that of Count Sketch: sqrt(F2/width) for one row (Charikar et al.,
+// 2002).
 func TestCountSketch(t *testing.T) {
 	const runs, width = 800, 64
 	randtest.Run(t, randtest.Cases{Seed: 40}, func(t *testing.T, seed uint64) {

@@ -8,35 +8,34 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// A Bounded is an estimate with how far it may be off.
+// A Bounded is an estimate with an error bound.
 type Bounded struct {
 	Value float64
-	// Off bounds the error: of 100 sketches at most one is further off. It is the sketch's own
-	// estimate, of flows that no level kept and of what is left in its counters. Infinite: nothing bounds it, and
-	// Why says the reason.
+	// Off bounds the error: at most one sketch in 100 exceeds it. The sketch estimates it from flows that no level kept
+	// and from the residual of its counters. If Off is infinite, there is no bound, and Why is the reason.
 	Off float64
 	Why string
 }
 
-// deviations are how many standard deviations Off is.
+// deviations is the number of standard deviations in Off.
 const deviations = 4.5
 
-// Why nothing is said of an error.
+// The reasons why there is no bound.
 const (
 	lastFull = "the last level keeps as many flows as it can: others may be missing"
 	narrow   = "a level keeps more than half as many flows as it has counters"
 )
 
-// A solved level has the sizes of the flows that it keeps, all of them at once.
+// A solvedLevel holds the sizes of the flows that a level keeps, solved together.
 type solvedLevel struct {
 	flows  []flymon.Vector // in a fixed order
 	sizes  []float64
-	spread float64 // the standard deviation of a size; infinite: there are too few counters
+	spread float64 // the standard deviation of a size, infinite if there are too few counters
 }
 
-// solve finds the sizes of flows kept by which the counters are explained best, in the sense of least squares. A small
-// flow whose counters are those of a great one in most rows has the great one's size by its median alone;
-// both together, it has its own.
+// solve returns the sizes of the kept flows that explain the counters best, by least squares. A small flow may share
+// its counters with a large one in most rows. Its median alone would then be the large flow's size. Solved together, it
+// gets its own size.
 func (u *UnivMon) solve(level int) solvedLevel {
 	l := &u.levels[level]
 	s := solvedLevel{spread: math.Inf(1)}
@@ -84,7 +83,7 @@ func (u *UnivMon) solve(level int) solvedLevel {
 	return s
 }
 
-// A place is the counter of a flow in a row, and whether it counts up or down.
+// A place is the counter of a flow in a row, and the sign with which the flow counts.
 type place struct {
 	counter int
 	sign    float64
@@ -100,16 +99,16 @@ func (u *UnivMon) places(level int, flow *flymon.Vector, list []place) []place {
 	return list
 }
 
-// Sum estimates the sum of f, which is nowhere negative, of the sizes of all flows: twice that of the next level,
-// and the flows of this one, those that the next has seen too subtracted. Sizes of flows that a level keeps are
-// too great rather than too small, since it keeps those that look great; as one half is subtracted twice, that adds
-// nothing.
+// Sum estimates the sum of f, which must not be negative, over the sizes of all flows. Each level doubles the sum of
+// the next level, adds its own flows, and subtracts those that the next level has received too. Sizes of kept flows
+// tend to be too large, because a level keeps those that look large. This adds no bias, since half of them is
+// subtracted twice.
 //
-// A flow that a level does not keep is doubled by the next or is missing, each with a chance of one half: its square
-// is the variance. Of these flows one half is in the next level, kept there or not. Where a level keeps all
-// its flows there are none.
+// A flow that a level does not keep is doubled by the next or is missing, each with probability one half, so its square
+// is the variance. Half of these flows are in the next level, kept or not. A level that keeps all its flows contributes
+// no variance.
 func (u *UnivMon) Sum(f func(size float64) float64) Bounded {
-	var sum, squares, variance float64 // squares: of the flows not kept
+	var sum, squares, variance float64 // squares is the sum over the flows that are not kept
 	why := ""
 	for i := len(u.levels) - 1; i >= 0; i-- {
 		l := u.solve(i)
@@ -164,7 +163,7 @@ func (u *UnivMon) Entropy() Bounded {
 	return b
 }
 
-// Heavy returns the flows of at least a size that the first level keeps, with their sizes.
+// Heavy returns the flows of at least this size that the first level keeps, with their sizes.
 func (u *UnivMon) Heavy(threshold uint64) map[flymon.Vector]uint64 {
 	heavy := map[flymon.Vector]uint64{}
 	l := u.solve(0)

@@ -8,8 +8,8 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// Answers are further off than their bound for no more than one sketch of 100, whatever its form and the flows'.
-// Nor are they so wide that they say nothing.
+// At most one sketch in 100 has an error beyond its bound, whatever its form and its flows. The bounds are not
+// uselessly wide.
 func TestUnivMonOff(t *testing.T) {
 	forms := []struct{ flows, most, levels, rows, width, keep int }{
 		{4000, 2000, 8, 5, 1024, 128}, {4000, 200000, 8, 5, 1024, 128}, {4000, 2000, 8, 3, 256, 128},
@@ -51,8 +51,8 @@ func TestUnivMonOff(t *testing.T) {
 	t.Logf("%d of %d sketches beyond their bounds", beyond, sketches)
 }
 
-// A flow of one packet which has the counters of one of 400 in three rows of five is not taken for it: in the tenth
-// sketch of this seed.
+// A flow of one packet may share its counters with a flow of 400 in three rows of five. It is not mistaken for that
+// flow. This occurs in the tenth sketch of this seed.
 func TestUnivMonPosing(t *testing.T) {
 	const found = 903900461
 	randtest.Run(t, randtest.Cases{Seed: found}, func(t *testing.T, seed uint64) {
@@ -82,7 +82,7 @@ func TestUnivMonPosing(t *testing.T) {
 	})
 }
 
-// Where nothing can be said of the error, the answer says why.
+// If the error has no bound, the answer contains the reason.
 func TestUnivMonUnbounded(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1}, func(t *testing.T, seed uint64) {
 		for _, tt := range []struct {

@@ -1,5 +1,5 @@
-// Command manifests reads Kubernetes manifests strictly into the API's types: a field that is not there, or is of another
-// type, is an error. "-" is standard input. It is a module of its own, for the API's types are large:
+// Command manifests reads Kubernetes manifests strictly into the API's types: a field that is not there, or is of
+// another type, is an error. "-" is standard input. It is a module of its own, for the API's types are large:
 //
 //	go run -C internal/tools/manifests . ../../../docker/kubernetes/tamtam.yaml
 package main

@@ -1,5 +1,6 @@
-// Command otelcol is an OpenTelemetry collector of its core alone, for `make northbound-test`: what comes in as OTLP goes
-// to the exporters that its configuration names, otlp, otlphttp or debug, and each of them to where a test listens.
+// Command otelcol is an OpenTelemetry collector of its core alone, for `make northbound-test`: what comes in as OTLP
+// goes to the exporters that its configuration names, otlp, otlphttp or debug, and each of them to where a test
+// listens.
 //
 // It stands in a module of its own, for the collector brings a hundred others.
 package main

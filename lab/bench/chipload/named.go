@@ -1,31 +1,7 @@
 package chipload
 
-// A Named is a load that is compared over time.
-type Named struct {
-	Name string
-	Load Load
-	Gain float64 // how many times as fast as at commit f37c035 it was to become; 0: nobody said
-}
-
 // everything is what the chip can do at once: rules, stamps and a sketch.
 var everything = Load{Rules: 1000, Stamp: true, Sketch: true}
-
-// Chip are the loads of a chip.
-var Chip = []Named{
-	{"VLAN forwarding", Load{}, 2.6},
-	{"+ 1,000 ACL rules", Load{Rules: 1000}, 0},
-	{"+ tail-stamping", Load{Rules: 1000, Stamp: true}, 0},
-	{"+ three count-min rows", everything, 3.2},
-	{"VLAN forwarding and three count-min rows", Load{Sketch: true}, 0},
-	{"VLAN forwarding of 1,500 bytes", Load{Size: 1500, Pause: 4}, 0},
-	{"routing", Load{Routes: 32}, 0},
-	{"routing, 100,000 routes", Load{Routes: 100_000}, 0},
-	{"ECMP over 32 ports", Load{Routes: 1024, ECMP: true}, 0},
-	{"10,000 flows marked", Load{Flows: 10_000, Marked: true}, 0},
-	{"recording, 1 packet of 100", Load{Table: true, Plan: true, Sample: 100, Pause: 24}, 0},
-	{"recording, every packet", Load{Table: true, Plan: true, Sample: 1, Pause: 24}, 0},
-	{"count-min rows in nine CMU groups", Load{Flows: 1024, Groups: 9}, 0},
-}
 
 // A Part is a part of the way of a packet: what Load costs more than Than.
 type Part struct {

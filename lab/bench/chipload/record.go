@@ -29,12 +29,8 @@ func (s *calls) record(sw, monitor sai.OID, l Load) {
 		sai.Attr{ID: sai.MirrorSessionAttrGREProtocolType, Value: sai.Uint(0x88be)},
 		sai.Attr{ID: sai.MirrorSessionAttrTC, Value: sai.Uint(1)},
 		sai.Attr{ID: sai.MirrorSessionAttrLabel, Value: sai.Text(recordLabel)})
-	stage, bound := sai.ACLStagePreIngress, sai.SwitchAttrPreIngressACL
-	if can, err := s.chip.AttrCapability(s.ctx, bound); err != nil || !can.Set { // trees that choose in the ingress ACL
-		stage, bound = sai.ACLStageIngress, sai.SwitchAttrIngressACL
-	}
 	table := s.create(sai.ObjectTypeACLTable,
-		sai.Attr{ID: sai.ACLTableAttrACLStage, Value: stage},
+		sai.Attr{ID: sai.ACLTableAttrACLStage, Value: sai.ACLStagePreIngress},
 		sai.Attr{ID: sai.ACLTableAttrACLBindPointTypeList, Value: sai.Enums{sai.ACLBindPointTypeSwitch}},
 		sai.Attr{ID: sai.ACLTableAttrFieldSrcIP, Value: sai.Bool(true)})
 	entry := []sai.Attr{{ID: sai.ACLEntryAttrTableID, Value: table}, {ID: sai.ACLEntryAttrPriority, Value: sai.Uint(1)}}
@@ -42,7 +38,7 @@ func (s *calls) record(sw, monitor sai.OID, l Load) {
 		entry = append(entry, sai.Attr{ID: sai.ACLEntryAttrActionMirrorIngress, Value: sai.Do(sai.OIDs{session})})
 	}
 	s.create(sai.ObjectTypeACLEntry, entry...)
-	s.set(sai.Obj(sai.ObjectTypeSwitch, sw), bound, table)
+	s.set(sai.Obj(sai.ObjectTypeSwitch, sw), sai.SwitchAttrPreIngressACL, table)
 	if l.Plan {
 		s.applyPlan(l.Sample)
 	}

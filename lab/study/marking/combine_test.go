@@ -508,7 +508,7 @@ func TestFeaturesTogether(t *testing.T) {
 	}
 	all := combinations()
 	var complete atomic.Int64
-	run := randtest.Run(t, randtest.Cases{Seed: 36_400, Count: 8}, func(t *testing.T, seed uint64) {
+	run := randtest.Run(t, randtest.Cases{Seed: 36_400, Count: 5}, func(t *testing.T, seed uint64) {
 		t.Parallel()
 		rnd := rand.New(rand.NewPCG(seed, 36))
 		complete.Add(int64(together(t, rnd, all[seed*61%uint64(len(all))]))) // seeds in a row have all, in mixed order
@@ -521,7 +521,7 @@ func TestMarkingWithIFA(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing new for the race detector")
 	}
-	randtest.Run(t, randtest.Cases{Seed: 36_500, Count: 4}, func(t *testing.T, seed uint64) {
+	randtest.Run(t, randtest.Cases{Seed: 36_500, Count: 2}, func(t *testing.T, seed uint64) {
 		t.Parallel()
 		together(t, rand.New(rand.NewPCG(seed, 36)), []string{"ifa", "stamps"}[:1+seed%2])
 	})

@@ -246,7 +246,7 @@ func TestAnyMarkedTraffic(t *testing.T) {
 		t.Skip("nothing new for the race detector")
 	}
 	var complete atomic.Int64
-	fixed := randtest.Cases{Count: 20}
+	fixed := randtest.Cases{Count: 10}
 	run := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
 		t.Parallel()
 		complete.Add(int64(anyMarkedTraffic(t, 20, seed)))

@@ -6,8 +6,7 @@ import (
 	"tamtam/saisim/pipe"
 )
 
-// Batch returns a random valid batch for a chip on which program p runs; nil is
-// none.
+// Batch returns a random valid batch for a chip on which program p runs. nil means that there is no program.
 func Batch(r *rand.Rand, o Options, p *pipe.Program) pipe.Batch {
 	var b pipe.Batch
 	g := &maker{Rand: r, o: o, p: p, widths: map[string]uint8{}}

@@ -8,12 +8,12 @@ import (
 	"tamtam/saisim/pipe"
 )
 
-// Options say what random programs are for.
+// Options defines the environment of random programs.
 type Options struct {
 	Limits pipe.Limits
-	// Ports that ctl.port may name; empty: programs leave it alone.
+	// Ports holds the values for ctl.port. If it is empty, programs do not write ctl.port.
 	Ports []uint16
-	// Tables of a pipe, at most; 0 is 8.
+	// Tables is the maximum number of tables of a pipe. Zero means 8.
 	Tables int
 	// IngressOnly leaves the egress pipe empty.
 	IngressOnly bool
@@ -26,7 +26,7 @@ func Program(r *rand.Rand, o Options) *pipe.Program {
 	}
 	for n := 0; ; n++ {
 		g := &maker{Rand: r, o: o, p: &pipe.Program{Name: fmt.Sprintf("random%d", r.IntN(1000))}}
-		g.o.Tables = max(1, o.Tables-n/4) // what does not fit is tried again, smaller
+		g.o.Tables = max(1, o.Tables-n/4) // a program that does not fit is tried again, smaller
 		g.fields()
 		g.pipe(&g.p.Ingress, o.Limits.IngressStages, pipe.WriteIngress)
 		if !o.IngressOnly {
@@ -58,7 +58,7 @@ func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
 
 func (g *maker) chance(percent int) bool { return g.IntN(100) < percent }
 
-// lively fields differ from packet to packet in their low bits.
+// lively holds fields that differ from packet to packet in their low bits.
 var lively = []string{
 	"ip.ttl", "ip.dscp", "ip.ecn", "l4.src", "l4.dst", "ipv4.src", "ipv4.dst", "ip.src.lo", "ip.dst.hi", "ip.dst.lo",
 	"ip.id",
@@ -153,7 +153,7 @@ func (g *maker) register() *pipe.Register {
 	}
 	for i := range 1 + g.IntN(4) {
 		in := pipe.Instruction{Name: fmt.Sprintf("i%d", i)}
-		if g.chance(20) { // the plain counter, which engines like to do in a way of its own
+		if g.chance(20) { // the plain counter, for which engines often have a separate implementation
 			in.Updates = []pipe.Update{{Do: pick(g.Rand, []string{"add", "adds"}), A: pipe.Source{From: "mem"},
 				B: pipe.Source{From: "const", Const: g.number()}}}
 			r.Instructions = append(r.Instructions, in)
@@ -192,7 +192,7 @@ func (g *maker) source() pipe.Source {
 	return s
 }
 
-// number returns small numbers mostly, and sometimes any.
+// number returns a small number in most cases, and sometimes any number.
 func (g *maker) number() uint64 {
 	if g.chance(80) {
 		return uint64(g.IntN(20))
@@ -283,7 +283,7 @@ func (g *maker) key(t *pipe.Table) {
 	}
 }
 
-// entry returns an entry for the table that is not there yet.
+// entry returns a new entry for the table, and false if it conflicts with an existing one.
 func (g *maker) entry(t *pipe.Table) (pipe.Entry, bool) {
 	e := pipe.Entry{ID: uint32(g.IntN(1000))}
 	e.Choice = g.does(e.ID, t)
@@ -342,7 +342,7 @@ func keyBits(widths map[string]uint8, t *pipe.Table) (n uint32) {
 	return n
 }
 
-// does is what an entry does: some have no action.
+// does returns the action of an entry: some have none.
 func (g *maker) does(id uint32, t *pipe.Table) pipe.Choice {
 	if c := g.choice(t); id%4 != 3 {
 		return c
@@ -379,7 +379,7 @@ func (g *maker) action(name string, registers []*pipe.Register, mine map[string]
 		}
 		c := pipe.Call{
 			Register: r.Name, Instruction: pick(g.Rand, r.Instructions).Name, X: g.operand(&a), Y: g.operand(&a),
-			// a depth of 5 is missed now and then
+			// a depth of 5 is sometimes exceeded
 			Index: pipe.Operand{Field: pick(g.Rand, lively), Bits: uint8(bits.Len32(r.Depth - 1))},
 		}
 		if g.chance(10) || r.Depth == 1 {
@@ -404,7 +404,7 @@ func (g *maker) op(a *pipe.Action, to string) pipe.Op {
 	x := pipe.Op{To: to, A: g.operand(a)}
 	switch to {
 	case "ctl.drop":
-		// Seldom: three bits of the flow's hash at once.
+		// 1 for two of the 32 values of five bits of the flow's hash.
 		return pipe.Op{Do: "shr", To: to, A: pipe.Operand{Const: 0x8000_0001}, B: pipe.Operand{Field: "flow.hash", Bits: 5}}
 	case "ctl.port":
 		return pipe.Op{Do: "select", To: to, A: pipe.Operand{Const: uint64(pick(g.Rand, g.o.Ports))},

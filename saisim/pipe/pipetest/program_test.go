@@ -20,7 +20,7 @@ func limits() pipe.Limits {
 	}
 }
 
-// fill puts random values into the fixed fields.
+// fill writes random values to the fixed fields.
 func fill(r *rand.Rand, p *pipe.PHV, lane int) {
 	for i := range pipe.WordControl {
 		p.W[i][lane] = r.Uint64()
@@ -28,9 +28,8 @@ func fill(r *rand.Rand, p *pipe.PHV, lane int) {
 	p.W[pipe.WordControl][lane] = 0xffff << 16
 }
 
-// Random programs are valid, survive JSON, and really do what they are for: every
-// word of the form is there, tables hit and miss and are skipped, and registers
-// fill.
+// Random programs are valid, survive JSON, and serve their purpose: every word of the form occurs, tables hit and miss
+// and are skipped, and registers fill.
 func TestPrograms(t *testing.T) {
 	fixed := randtest.Cases{Seed: 1, Count: 300}
 	o := Options{Limits: limits(), Ports: []uint16{1, 2}}

@@ -7,7 +7,7 @@ import (
 	"tamtam/tam/record"
 )
 
-// actions checks the bits of a table for actions.
+// actions checks the action bits of a table.
 func (c *checker) actions(r record.Recorded) {
 	if len(r.Actions) == 0 {
 		return
@@ -34,17 +34,17 @@ func (c *checker) actions(r record.Recorded) {
 	}
 }
 
-// An outcome is what may become of a packet at a table.
+// An outcome is a possible result of a packet at a table.
 type outcome struct {
 	hit bool
-	act string // of a hit
+	act string // action of a hit
 	to  string
 	p   float64
 }
 
-// acted are the outcomes at a table whose entries have some actions. What decides by hit and miss runs all of them
-// alike; else an edge is of the action that it is named after, or of any, and of the packets that go on by it as many
-// hit as at the table, unless it says that they missed.
+// acted returns the outcomes at a table whose entries have some actions. If the table branches by its hit, all actions
+// have equal shares. Otherwise an edge belongs to the action of its label, or to all actions. Its packets hit at the
+// table's rate, unless the label is a miss.
 func (w *weigher) acted(at string, acts []string) (list []outcome) {
 	var edges []record.Edge
 	labels := map[string]int{}
@@ -66,7 +66,7 @@ func (w *weigher) acted(at string, acts []string) (list []outcome) {
 			missed += of(e)
 		}
 	}
-	hits := 1.0 // of those that an edge does not say to have missed
+	hits := 1.0 // hit rate of packets on edges that are not labelled as misses
 	if left := 1 - missed; !w.branches[at] {
 		if hits = 0; left > 0 {
 			hits = math.Min(w.hits[at], left) / left
@@ -92,7 +92,7 @@ func (w *weigher) acted(at string, acts []string) (list []outcome) {
 	return list
 }
 
-// walkActed follows the ways from a table whose entries have some actions.
+// walkActed follows the outcomes of a table whose entries have some actions.
 func (w *weigher) walkActed(at string, acts []string, p float64, rec, all, path []string) {
 	for _, o := range w.acted(at, acts) {
 		rec, all := rec[:len(rec):len(rec)], append(all[:len(all):len(all)], at)

@@ -8,8 +8,7 @@ import (
 	"tamtam/tam/record"
 )
 
-// Plan reports everything that is wrong with a plan that carries its graph. C4 is checked
-// by the graph's dependencies.
+// Plan returns all faults of a plan that contains its graph. It checks C4 by the graph's dependencies.
 func Plan(p *record.Plan) error {
 	if p.Graph == nil {
 		return errors.New("plan without its graph, want one to check it by")
@@ -38,7 +37,7 @@ type checker struct {
 	plan   *record.Plan
 	nodes  map[string]*record.Node
 	next   map[string][]record.Edge
-	behind map[string]map[string]bool // what a packet can come to from a node
+	behind map[string]map[string]bool // the nodes that a packet can reach from each node
 	wrong  []error
 }
 
@@ -46,7 +45,7 @@ func (c *checker) say(format string, args ...any) {
 	c.wrong = append(c.wrong, fmt.Errorf(format, args...))
 }
 
-// explore finds what is behind each node.
+// explore computes behind.
 func (c *checker) explore() {
 	c.behind = map[string]map[string]bool{}
 	var visit func(id string) map[string]bool
@@ -67,7 +66,7 @@ func (c *checker) explore() {
 	visit(c.plan.Graph.Init)
 }
 
-// always reports whether every path passes a node: none is left if it is taken away.
+// always reports whether every path passes a node, so that no path remains without it.
 func (c *checker) always(id string) bool {
 	seen := map[string]bool{id: true}
 	var escapes func(at string) bool
@@ -84,7 +83,7 @@ func (c *checker) always(id string) bool {
 	return !escapes(c.plan.Graph.Init)
 }
 
-// bits is C2 and C3, and what bits mean.
+// bits checks C2, C3 and the meaning of bits.
 func (c *checker) bits() {
 	widths, err := record.ParseContainers(c.plan.PHV)
 	if err != nil {
@@ -134,7 +133,7 @@ func (c *checker) bits() {
 	}
 }
 
-// meaning checks that a table records what there is to record of it.
+// meaning checks that a table records only bits that carry information.
 func (c *checker) meaning(r record.Recorded, n *record.Node) {
 	always := c.always(r.Table)
 	switch {
@@ -149,7 +148,7 @@ func (c *checker) meaning(r record.Recorded, n *record.Node) {
 	}
 }
 
-// stages is C1 and C4.
+// stages checks C1 and C4.
 func (c *checker) stages() {
 	c.placement()
 	for _, r := range c.plan.Recorded {
@@ -162,7 +161,7 @@ func (c *checker) stages() {
 	}
 }
 
-// placement is C1, and C4 where the chip has placed the tables.
+// placement checks C1, and C4 if the chip has placed the tables.
 func (c *checker) placement() {
 	p, g := c.plan, c.plan.Graph
 	for i := range g.Nodes {
@@ -182,7 +181,7 @@ func (c *checker) placement() {
 	}
 }
 
-// dependencies is C4 where the planner has.
+// dependencies checks C4 if the planner has placed the tables.
 func (c *checker) dependencies() {
 	for _, d := range c.plan.Graph.Deps {
 		a, b := c.plan.Placement[d.From], c.plan.Placement[d.To]
@@ -192,7 +191,7 @@ func (c *checker) dependencies() {
 	}
 }
 
-// writers is C5.
+// writers checks C5.
 func (c *checker) writers() {
 	for i, a := range c.plan.Recorded {
 		for _, b := range c.plan.Recorded[:i] {

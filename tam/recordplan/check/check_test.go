@@ -11,8 +11,8 @@ import (
 
 func at(i int) *int { return &i }
 
-// goodPlan records x, y and z, of which a packet runs x or y, and perhaps z, after a table
-// that all run.
+// goodPlan returns a plan that records x, y and z. After a table that all packets run, a packet runs x or y, and
+// perhaps z.
 func goodPlan() *record.Plan {
 	g := &record.Graph{
 		Pipeline: "ingress", Init: "all",
@@ -98,7 +98,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// What C5 forbids, exclusion and a common unit allow.
+// Exclusion and a common unit allow what C5 otherwise forbids.
 func TestExemptions(t *testing.T) {
 	p := goodPlan()
 	p.Recorded[1] = record.Recorded{Table: "y", Bits: 1, Container: 0, Stage: 1, Ran: at(2)}
@@ -117,7 +117,7 @@ func TestExemptions(t *testing.T) {
 	}
 }
 
-// Whatever a plan says, the checker ends without a panic.
+// The checker ends without a panic for any plan.
 func FuzzPlan(f *testing.F) {
 	text, err := json.Marshal(goodPlan())
 	if err != nil {

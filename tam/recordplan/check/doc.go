@@ -1,5 +1,4 @@
-// Package check checks record plans against the constraints of a switch, table I of the
-// paper that package record names. It shares no code with the planner, and knows nothing
-// of how plans are found; where a program has few paths, it also weighs the plan by
-// enumerating them.
+// Package check checks record plans against the constraints of a switch, table I of the paper that package record
+// names. It shares no code with the planner and does not depend on the search for plans. For programs with a small
+// number of paths it also evaluates the plan by enumerating them.
 package check

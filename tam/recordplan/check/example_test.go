@@ -7,7 +7,7 @@ import (
 	"tamtam/tam/recordplan/check"
 )
 
-// A plan that records what every packet does, and puts a table in a stage that there is not.
+// This plan records what every packet does, and puts a table into a stage that does not exist.
 func ExamplePlan() {
 	bit := 0
 	err := check.Plan(&record.Plan{

@@ -8,13 +8,13 @@ import (
 	"tamtam/tam/record"
 )
 
-// maxPaths is up to how many ways through a graph they are enumerated.
+// maxPaths is the maximum number of paths for enumeration.
 const maxPaths = 20_000
 
-// near is by how much figures may differ.
+// near is the tolerance for figures.
 const near = 1e-6
 
-// figures checks what the plan says of itself, if the ways through the graph are few.
+// figures checks the plan's own figures if the graph has at most maxPaths paths.
 func (c *checker) figures() {
 	p := c.plan
 	if p.Probabilities == nil || len(c.wrong) > 0 {
@@ -56,7 +56,7 @@ func (c *checker) figures() {
 	}
 }
 
-// bits is the entropy of a distribution.
+// bits returns the entropy of a distribution.
 func bits(of map[string]float64) float64 {
 	h := 0.0
 	for _, p := range of {
@@ -67,22 +67,22 @@ func bits(of map[string]float64) float64 {
 	return h
 }
 
-// A weigher walks all ways through a graph.
+// A weigher walks all paths of a graph.
 type weigher struct {
 	*checker
-	ran, hit   map[string]bool // the tables that record it
+	ran, hit   map[string]bool // the tables that record their execution and their hit
 	bits       map[string][]record.ActionBit
-	acts       map[string][]string        // of tables whose actions are told apart
-	share      map[string]map[way]float64 // of all packets at a node
-	hits       map[string]float64         // of those that run the table
-	branches   map[string]bool            // tables whose hit decides
-	records    map[string]float64         // by record
-	everything map[string]float64         // by all that can be recorded
-	paths      map[string]map[string]bool // by record, the sequences of tables
+	acts       map[string][]string        // actions of tables whose actions are distinguished
+	share      map[string]map[way]float64 // share of each edge among the node's packets
+	hits       map[string]float64         // hit rate of each table
+	branches   map[string]bool            // tables that branch by their hit
+	records    map[string]float64         // probability per record
+	everything map[string]float64         // probability per complete record
+	paths      map[string]map[string]bool // sequences of tables per record
 	ways       int
 }
 
-// A way is an edge, for tables whose hit decides with the outcome.
+// A way is an edge, with the outcome for tables that branch by their hit.
 type way struct{ to, outcome string }
 
 func (w *weigher) recorded(r record.Recorded) {
@@ -121,8 +121,8 @@ func (w *weigher) shares() {
 	}
 }
 
-// edgeShares adds up the probabilities of edges. It returns, by node and successor, what is not said to be of a
-// hit or of a miss, where both lead there.
+// edgeShares adds up the probabilities of edges. It returns, by node and successor, those without a label where both
+// hit and miss lead there.
 func (w *weigher) edgeShares() map[string]map[string]float64 {
 	loose := map[string]map[string]float64{}
 	for _, e := range w.plan.Probabilities.Edges {
@@ -156,8 +156,7 @@ func (w *weigher) wayOf(e record.Edge) way {
 	return way{to: e.To}
 }
 
-// part gives hit and miss their parts of what was not said of which, so that the table
-// hits as often as it is said to.
+// part divides unlabelled probabilities between hit and miss so that the table has its hit rate.
 func (w *weigher) part(id string, loose map[string]float64) {
 	hit, open := 0.0, 0.0
 	for v, p := range w.share[id] {
@@ -178,7 +177,7 @@ func (w *weigher) part(id string, loose map[string]float64) {
 	}
 }
 
-// arrive notes a way that has come to the end.
+// arrive adds a path that has reached the end.
 func (w *weigher) arrive(p float64, rec, all, path []string) {
 	w.ways++
 	r := strings.Join(rec, "\x00")
@@ -190,7 +189,7 @@ func (w *weigher) arrive(p float64, rec, all, path []string) {
 	w.paths[r][strings.Join(path, "\x00")] = true
 }
 
-// chance is how likely a table's lookup has an outcome; 1 where the ways behind it have that in their shares.
+// chance returns the probability of a lookup's outcome, or 1 if the shares of the following edges contain it.
 func (w *weigher) chance(table, outcome string) float64 {
 	switch {
 	case w.branches[table]:
@@ -201,8 +200,7 @@ func (w *weigher) chance(table, outcome string) float64 {
 	return 1 - w.hits[table]
 }
 
-// walk follows every way, with the record so far, all that could be recorded, and the
-// tables.
+// walk follows every path, with its record so far, its complete record, and its tables.
 func (w *weigher) walk(at string, p float64, rec, all, path []string) {
 	if w.ways > maxPaths {
 		return

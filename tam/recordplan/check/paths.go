@@ -6,10 +6,9 @@ import (
 	"tamtam/tam/record"
 )
 
-// Paths lists the paths that have a record: the bytes of its containers, and how the packet ended
-// ("": it is not known), see [record.Graph.End], and that it is in none of some classes.
-// It walks the plan's graph, and shares no code with those who decode records. It is false if there is more to
-// walk than so many steps. The plan has its graph.
+// Paths returns the paths that have a record. b holds the bytes of its containers, and told what else is known about
+// the packet. Paths walks the plan's graph, which must be present, and shares no code with the decoders of records. It
+// returns false if the walk needs more than steps steps.
 func Paths(p *record.Plan, b []byte, told Known, steps int) (paths [][]string, ok bool) {
 	w := &pathWalker{
 		edges: map[string][]record.Edge{}, nodes: map[string]*record.Node{}, marks: map[string]marked{},
@@ -30,15 +29,15 @@ func Paths(p *record.Plan, b []byte, told Known, steps int) (paths [][]string, o
 	return w.paths, w.left >= 0
 }
 
-// Known is what is known of a packet beside the bits of its record.
+// Known is the knowledge about a packet in addition to the bits of its record.
 type Known struct {
-	End    string            // how it ended; "": it is not known
-	Not    record.Classes    // those that it is none of
-	Met    []record.Trap     // tables that it has run, and what it found there: by the trap that took it, or identities
-	Labels map[string]string // of conditions: by which of their edges it goes on that comes there
+	End    string            // end of the packet by [record.Graph.End]; "" if unknown
+	Not    record.Classes    // classes that the packet does not have
+	Met    []record.Trap     // tables that it ran, with outcomes, implied by its trap or its identities
+	Labels map[string]string // label of the edge that it takes at each condition, if it gets there
 }
 
-// A fact is what a bit says of one outcome at a table.
+// A fact is the value of a bit for one outcome at a table.
 type fact uint8
 
 const (
@@ -49,8 +48,8 @@ const (
 
 type marked struct {
 	ran, hit fact
-	coded    bool     // it records actions
-	acts     []string // those that set the bits as they are
+	coded    bool     // the table records actions
+	acts     []string // actions that match the bits
 }
 
 type pathWalker struct {
@@ -59,12 +58,12 @@ type pathWalker struct {
 	nodes map[string]*record.Node
 	marks map[string]marked
 	told  Known
-	left  int // steps
+	left  int // remaining steps
 	paths [][]string
-	acted map[string][]string // the actions of tables
+	acted map[string][]string // actions of the tables
 }
 
-// bitsSet are the bits of a record that are set, by container and bit.
+// bitsSet returns the set bits of a record, by container and bit.
 func bitsSet(containers record.Containers, b []byte) map[[2]int]bool {
 	set := map[[2]int]bool{}
 	at := 0
@@ -80,8 +79,8 @@ func bitsSet(containers record.Containers, b []byte) map[[2]int]bool {
 	return set
 }
 
-// read takes the bits of a record, and counts the tables that must have run. It is negative if
-// a bit is set that is nobody's, or one says that a table hit and another that it did not run.
+// read evaluates the bits of a record, and returns the number of tables that must have run. It returns a negative
+// number if a set bit has no table, or if a table hit without having run.
 func (w *pathWalker) read(p *record.Plan, b []byte) int {
 	containers, err := p.Containers()
 	if err != nil || len(b) != containers.Bytes() {
@@ -123,7 +122,7 @@ func (w *pathWalker) read(p *record.Plan, b []byte) int {
 	return demanded
 }
 
-// met takes in what is known of a table.
+// met applies a known execution of a table.
 func (w *pathWalker) met(t record.Trap, demanded int) int {
 	if t.Table == "" {
 		return demanded
@@ -143,7 +142,7 @@ func (w *pathWalker) met(t record.Trap, demanded int) int {
 	return demanded
 }
 
-// after are the tables that a packet at a node comes to next, over conditions, and the end.
+// after returns the tables that a packet at a node can reach next, through conditions, and the end.
 func (w *pathWalker) after(node string) []string {
 	if node == record.Exit || w.nodes[node].Kind == record.Table {
 		return []string{node}
@@ -156,7 +155,7 @@ func (w *pathWalker) after(node string) []string {
 	return slices.Compact(next)
 }
 
-// follow is where an edge leads; nowhere if it ends packets, but not so.
+// follow returns the targets of an edge. It returns none if the edge ends packets in a different way.
 func (w *pathWalker) follow(e record.Edge) []string {
 	w.left--
 	if w.left < 0 {
@@ -183,7 +182,7 @@ func (w *pathWalker) follow(e record.Edge) []string {
 	return w.after(e.To)
 }
 
-// ofOthers says that only packets of a class take an edge that the packet is not of.
+// ofOthers reports whether only packets of a class that the packet does not have take an edge.
 func (w *pathWalker) ofOthers(e record.Edge) bool {
 	return slices.ContainsFunc(w.graph.Only, func(x record.Only) bool {
 		for c := record.ClassIPv4; c <= record.ClassGroup; c <<= 1 {
@@ -195,7 +194,7 @@ func (w *pathWalker) ofOthers(e record.Edge) bool {
 	})
 }
 
-// walk goes on from a path by its next tables; so many more must run.
+// walk extends a path by each of its next tables. demanded more tables must run.
 func (w *pathWalker) walk(next, path []string, demanded int) {
 	for _, t := range next {
 		if w.left--; w.left < 0 {
@@ -226,7 +225,7 @@ func (w *pathWalker) walk(next, path []string, demanded int) {
 	}
 }
 
-// may reports whether a packet that was at a table can take an edge if its hit is as a bit says.
+// may reports whether a packet can take an edge from a table, given the fact about its hit.
 func (w *pathWalker) may(table string, e record.Edge, hit fact) bool {
 	other := func(e record.Edge) bool { return e.Label != record.Hit && e.Label != record.Miss }
 	if !slices.ContainsFunc(w.edges[table], other) {
@@ -239,7 +238,7 @@ func (w *pathWalker) may(table string, e record.Edge, hit fact) bool {
 	return hit != demandedBit || !w.nodes[table].Keyless
 }
 
-// readActions takes the bits of a table for actions, false if no packet has them so.
+// readActions evaluates the action bits of a table. It returns false if no packet has this combination.
 func (w *pathWalker) readActions(r *record.Recorded, m *marked, set map[[2]int]bool) bool {
 	if len(r.Actions) == 0 {
 		return true
@@ -263,7 +262,7 @@ func (w *pathWalker) readActions(r *record.Recorded, m *marked, set map[[2]int]b
 	return true
 }
 
-// acts reports whether a hit with the actions that a record leaves can take an edge.
+// acts reports whether a hit with the remaining actions can take an edge.
 func (w *pathWalker) acts(table string, e record.Edge) bool {
 	switch {
 	case e.Label == record.Miss:

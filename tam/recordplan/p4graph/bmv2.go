@@ -9,7 +9,7 @@ import (
 	"tamtam/tam/record"
 )
 
-// The parts of BMv2 JSON that say where packets go. All others are skipped.
+// The parts of BMv2 JSON that describe the paths of packets. All other parts are skipped.
 type (
 	bmDocument struct {
 		Program      string          `json:"program"`
@@ -35,7 +35,7 @@ type (
 		Key       []bmKey            `json:"key"`
 		ActionIDs []int              `json:"action_ids"`
 		Next      map[string]*string `json:"next_tables"`
-		// BaseNext is where a miss goes if there is no default action.
+		// BaseNext is the successor after a miss if there is no default action.
 		BaseNext *string `json:"base_default_next"`
 		Default  *struct {
 			Action int  `json:"action_id"`
@@ -70,11 +70,11 @@ const (
 	bmMiss = "__MISS__"
 )
 
-// A bmReader makes the graph of one pipeline.
+// A bmReader builds the graph of one pipeline.
 type bmReader struct {
 	*bmProgram
 	g         *record.Graph
-	selectors map[string][]string // fields that choose a member, of action profiles
+	selectors map[string][]string // for each action profile, the fields that select a member
 }
 
 func readBMv2(b []byte, pipeline string) (*record.Graph, error) {
@@ -144,7 +144,7 @@ func choosePipeline(all []bmPipeline, want string) (*bmPipeline, error) {
 	return &all[i], nil
 }
 
-// next returns the node that a name stands for.
+// next returns the node of a name, or [record.Exit] for nil.
 func next(name *string) string {
 	if name == nil {
 		return record.Exit
@@ -161,8 +161,7 @@ func (r *bmReader) profile(p *bmProfile) error {
 	return err
 }
 
-// edge adds an edge from a node with a label. An action that ends the pipeline (exit) does so whatever
-// the next node is.
+// edge adds an edge from a node with a label. An action that exits ends the pipeline, whatever the next node is.
 func (r *bmReader) edge(from, label, to string, a *bmAction) {
 	if a == nil || a.mayStay {
 		r.g.Edges = append(r.g.Edges, record.Edge{From: from, To: to, Label: label})
@@ -192,8 +191,7 @@ func (r *bmReader) table(t *bmTable) error {
 	if err != nil {
 		return err
 	}
-	// An action that is listed twice is added once, so that the cost of a list depends on the actions
-	// in it only.
+	// Duplicate actions are added once, so that the cost depends on the distinct actions only.
 	byID := slices.SortedFunc(slices.Values(run.any), func(a, b *bmAction) int { return a.id - b.id })
 	for _, a := range slices.Compact(byID) {
 		use.add(a.use)
@@ -203,7 +201,7 @@ func (r *bmReader) table(t *bmTable) error {
 	return r.ways(t, actions, run)
 }
 
-// field returns what a key compares: a field, or whether a header is valid.
+// field returns the field that a key compares, or the validity of a header.
 func (k *bmKey) field() (string, error) {
 	var pair []string
 	if json.Unmarshal(k.Target, &pair) == nil {
@@ -221,7 +219,7 @@ func (k *bmKey) field() (string, error) {
 	return "", fmt.Errorf("key target %.80s, want [header, field], or a header if the match is valid", k.Target)
 }
 
-// resolve finds the table's actions by their ids: names may stand for many actions.
+// resolve returns the table's actions by their ids, because names may be ambiguous.
 func (r *bmReader) resolve(t *bmTable) ([]*bmAction, error) {
 	actions := make([]*bmAction, len(t.ActionIDs))
 	for i, id := range t.ActionIDs {
@@ -232,11 +230,11 @@ func (r *bmReader) resolve(t *bmTable) ([]*bmAction, error) {
 	return actions, nil
 }
 
-// bmRuns are the actions that a table may run, in the order of its list: at all, and after a miss.
+// bmRuns holds the actions that a table may run, in the order of its list: in any case, and after a miss.
 type bmRuns struct{ any, misses []*bmAction }
 
-// runs finds the actions that a table may run. A table without key never hits. A hit runs any action, a miss the
-// default one if that is fixed, otherwise any, or none. Entries count for nothing here, not even constant ones.
+// runs returns the actions that a table may run. A table without a key never hits. A hit runs any action. A miss runs
+// the default action if that is fixed, otherwise any action or none. Entries are ignored, even constant ones.
 func (r *bmReader) runs(t *bmTable, actions []*bmAction) (bmRuns, error) {
 	run := bmRuns{actions, actions}
 	if t.Default == nil || !t.Default.Const {
@@ -256,7 +254,7 @@ func (r *bmReader) runs(t *bmTable, actions []*bmAction) (bmRuns, error) {
 	return run, nil
 }
 
-// oneOf is an action that is one of several.
+// oneOf returns an action that stands for one of several.
 func oneOf(list []*bmAction) *bmAction {
 	one := &bmAction{}
 	for _, a := range list {
@@ -265,7 +263,7 @@ func oneOf(list []*bmAction) *bmAction {
 	return one
 }
 
-// names are the names of actions.
+// names returns the names of actions.
 func names(list []*bmAction) []string {
 	all := make([]string, len(list))
 	for i, a := range list {
@@ -308,8 +306,7 @@ func (r *bmReader) ways(t *bmTable, actions []*bmAction, run bmRuns) error {
 		r.edge(t.Name, label, next(way), a)
 		to[next(way)] = true
 	}
-	// A miss without a default action runs none. It is an edge of its own only if it leads where no
-	// action leads.
+	// A miss without a default action runs none. It gets its own edge only if no action leads to the same node.
 	if base := next(t.BaseNext); t.Default == nil && !to[base] {
 		r.edge(t.Name, record.Miss, base, nil)
 	}
@@ -341,7 +338,7 @@ func (r *bmReader) conditional(c *bmConditional) error {
 	return nil
 }
 
-// call adds an action that the program runs without a table: as a table without key, as p4c does.
+// call adds an action that the program runs without a table, as a table without a key, as p4c does.
 func (r *bmReader) call(c *bmCall) error {
 	a := r.byID[c.Action]
 	if a == nil {

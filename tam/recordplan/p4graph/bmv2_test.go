@@ -10,31 +10,31 @@ import (
 	"tamtam/tam/record"
 )
 
-// Each file in testdata/bmv2 shows one rule of BMv2 JSON: its edges are those that
-// behavioral-model's packets take.
+// Each file in testdata/bmv2 shows one rule of BMv2 JSON. Its edges are those that behavioral-model's packets take.
 func TestWaysOfBMv2(t *testing.T) {
 	for file, want := range map[string][]string{
 		"exit": {
 			"a go b",
-			"a stop EXIT",               // whatever the next table is, and though the action goes on
-			"a maybe b", "a maybe EXIT", // exit behind _jump_if_zero
-			"a either b", "a either EXIT", // behind any jump
+			"a stop EXIT",               // whatever the next table is, and although the action continues
+			"a maybe b", "a maybe EXIT", // exit after _jump_if_zero
+			"a either b", "a either EXIT", // after any jump
 			"a never b", "a never EXIT",
 			"b go EXIT",
-			"b stop EXIT", // which it did anyway: one edge
+			"b stop EXIT", // both lead to the end, so it is one edge
 		},
 		"hitmiss": {
-			"plain hit exits", "plain miss EXIT", // base_default_next is none
+			"plain hit exits", "plain miss EXIT", // there is no base_default_next
 			"exits hit open", "exits hit EXIT", "exits miss keyless", // the fixed default action does not exit
-			"open hit keyless", "open hit EXIT", "open miss stops", "open miss EXIT", // one that may change may
-			"stops hit keyless", "stops hit EXIT", "stops miss EXIT", // the fixed one does
-			"keyless miss EXIT", // no key, no hit
+			// a default action that may change may exit
+			"open hit keyless", "open hit EXIT", "open miss stops", "open miss EXIT",
+			"stops hit keyless", "stops hit EXIT", "stops miss EXIT", // the fixed default action exits
+			"keyless miss EXIT", // without a key there is no hit
 		},
 		"default": {
 			"without go with", "without on with", "without miss same",
 			"with go same", // it has a default entry
 			"same go absent",
-			"absent go last", "absent miss EXIT", // no base_default_next is null
+			"absent go last", "absent miss EXIT", // a missing base_default_next is null
 			"last go EXIT",
 		},
 		"names":    {"a go c", "a on_miss EXIT", "b drop EXIT", "c true b", "c false EXIT"},
@@ -92,7 +92,7 @@ func TestFieldsOfBMv2(t *testing.T) {
 		{"hash", "h.k ip.dst ip.src", "ip.src tcp.*", "m.a"},
 		{"stacks", "h.k", "m.i m.v", "tags[0].* tags[1].*"},
 		{"drop", "h.k", "ip.ttl", "ip.ttl standard_metadata.egress_spec standard_metadata.mcast_grp"},
-		{"own", "h.k", "m.o", "m.o"}, // a primitive specific to a target: unknown
+		{"own", "h.k", "m.o", "m.o"}, // an unknown primitive of a target
 		{"union", "h.k", "v4.*", "v4.* v6.*"},
 	}
 	g := openFile(t, "testdata/bmv2/fields.json", "")
@@ -109,8 +109,7 @@ func TestFieldsOfBMv2(t *testing.T) {
 	}
 }
 
-// An action that is called hit in a table with one action does not make the table
-// branch by its hit.
+// An action named hit, in a table with one action, does not make the table branch by its hit.
 func TestActionsNamedHit(t *testing.T) {
 	g := openFile(t, "testdata/bmv2/repeated.json", "")
 	p := Uniform(g)
@@ -161,7 +160,7 @@ func TestBadBMv2(t *testing.T) {
 	}
 }
 
-// A file that is cut off anywhere is not a program.
+// A truncated file is refused, wherever it ends.
 func TestTruncatedBMv2(t *testing.T) {
 	b, err := os.ReadFile("testdata/bmv2/names.json")
 	if err != nil {

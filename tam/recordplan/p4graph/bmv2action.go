@@ -9,16 +9,16 @@ import (
 	"tamtam/tam/record"
 )
 
-// Names of things that are not fields, in the sets of what nodes read and write.
+// Suffixes and prefixes of names that are not fields, in the sets of reads and writes.
 const (
-	valid     = ".$valid$" // behind a header
-	whole     = ".*"       // behind a header: all its fields, and whether it is valid
-	registers = "reg:"     // before a register array
+	valid     = ".$valid$" // suffix of a header
+	whole     = ".*"       // suffix of a header, for all its fields and its validity
+	registers = "reg:"     // prefix of a register array
 )
 
 type (
 	set map[string]bool
-	// A use is what an action reads and writes.
+	// A use holds the reads and writes of an action.
 	use struct{ reads, writes set }
 )
 
@@ -37,17 +37,16 @@ func (s set) put(names ...string) {
 
 func (s set) list() []string { return slices.Sorted(maps.Keys(s)) }
 
-// A bmAction is what the graph needs to know of an action.
+// A bmAction holds what the graph needs about an action.
 type bmAction struct {
 	name string
 	id   int
 	use  use
-	// Whether it may end the pipeline (exit), and whether it may not. After a jump it may do either.
+	// Whether it may end the pipeline (exit), and whether it may not. After a jump both are possible.
 	mayExit, mayStay bool
 }
 
-// label is that of the edge that the action takes. Hit and miss say only how a lookup ended, and are
-// not labels of actions.
+// label returns the label of the action's edge. Hit and miss describe a lookup, so they are not labels of actions.
 func (a *bmAction) label() string {
 	if a.name == record.Hit || a.name == record.Miss {
 		return a.name + "()"
@@ -55,15 +54,15 @@ func (a *bmAction) label() string {
 	return a.name
 }
 
-// A bmProgram is what all pipelines of a program share.
+// A bmProgram holds what all pipelines of a program share.
 type bmProgram struct {
 	byID map[int]*bmAction
-	// groups are the headers of stacks and unions. What is written to one of a group whose index is not known is written
-	// to all of it.
+	// groups holds the headers of stacks and unions. A write to a member with an unknown index counts as a write to all
+	// of them.
 	groups map[string][]string
-	// inputs are what hashes are calculated over.
+	// inputs holds the inputs of hash calculations.
 	inputs map[string]set
-	// meters are the fields that direct meters of tables write.
+	// meters holds the fields that direct meters of tables write.
 	meters map[string][]string
 }
 
@@ -86,7 +85,7 @@ type (
 		Binding string   `json:"binding"`
 		Target  []string `json:"result_target"`
 	}
-	// bmHeaders are a header, or a stack or union of some.
+	// A bmHeaders is a header, or a stack or union of headers.
 	bmHeaders struct {
 		Name    string `json:"name"`
 		ID      int    `json:"id"`
@@ -120,7 +119,7 @@ func newBMProgram(d *bmDocument) (*bmProgram, error) {
 	return p, nil
 }
 
-// inputsOf returns what a hash is calculated over, as what it reads.
+// inputsOf returns the inputs of a hash calculation, as reads.
 func (p *bmProgram) inputsOf(c *bmCalculation) (use, error) {
 	u := newUse()
 	for _, in := range c.Input {
@@ -133,7 +132,7 @@ func (p *bmProgram) inputsOf(c *bmCalculation) (use, error) {
 	return u, nil
 }
 
-// groupsOf returns which headers are in which stack and union.
+// groupsOf returns the headers of each stack and union.
 func groupsOf(d *bmDocument) map[string][]string {
 	groups, headers, unions := map[string][]string{}, map[int]string{}, map[int]string{}
 	for _, h := range d.Headers {
@@ -155,7 +154,7 @@ func groupsOf(d *bmDocument) map[string][]string {
 	return groups
 }
 
-// headersOf returns the headers that a name of a header, stack or union stands for.
+// headersOf returns the headers of a header, stack or union.
 func (p *bmProgram) headersOf(name string) []string {
 	if group, ok := p.groups[name]; ok {
 		return group
@@ -178,8 +177,8 @@ func (p *bmProgram) action(raw *bmPrimitives) error {
 	return nil
 }
 
-// exits reports whether a list of primitives may reach an exit, and whether it may reach its end without one: behind a
-// jump either may be. Exit only marks the packet: the action goes on, but the mark stays.
+// exits reports whether a list of primitives may reach an exit, and whether it may reach its end without one. After a
+// jump both are possible. Exit only marks the packet: the action continues, but the mark stays.
 func exits(list []bmPrimitive) (may, not bool) {
 	jumped := false
 	not = true

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// decodeValue decodes a type value object, or an expression. The bounds on elements bound its memory.
+// decodeValue decodes a type value object or an expression. The limits on elements bound its memory.
 func decodeValue(b json.RawMessage) (any, error) {
 	if b == nil {
 		return nil, nil
@@ -18,8 +18,7 @@ func decodeValue(b json.RawMessage) (any, error) {
 	return v, err
 }
 
-// read adds all that a value reads: the fields, headers and registers in it. Values nest, so they are
-// walked without recursion.
+// read adds everything that a value reads: its fields, headers and registers. Values nest, so the walk is iterative.
 func (p *bmProgram) read(u use, value any) {
 	for todo := []any{value}; len(todo) > 0; {
 		last := len(todo) - 1
@@ -34,7 +33,7 @@ func (p *bmProgram) read(u use, value any) {
 	}
 }
 
-// readOne adds what an object reads itself, and returns what else is in it.
+// readOne adds the direct reads of an object, and returns its other values.
 func (p *bmProgram) readOne(u use, v map[string]any) []any {
 	if op, ok := v["op"].(string); ok {
 		return p.readOperator(u, op, v)
@@ -77,7 +76,7 @@ func (p *bmProgram) readOperator(u use, op string, v map[string]any) []any {
 	return nil
 }
 
-// registerAt returns the register of [name, index], if the value is one, and the index.
+// registerAt returns the register of [name, index], if the value has this form, and the index.
 func registerAt(value any) (register []string, index []any) {
 	pair, _ := value.([]any)
 	if len(pair) != 2 {
@@ -89,7 +88,7 @@ func registerAt(value any) (register []string, index []any) {
 	return register, pair[1:]
 }
 
-// fieldsOf returns the fields that [header, field] names: one, or that of every header of a group.
+// fieldsOf returns the fields of [header, field]: one, or that of every header of a group.
 func (p *bmProgram) fieldsOf(value any) []string {
 	pair, _ := value.([]any)
 	if len(pair) < 2 {
@@ -107,7 +106,7 @@ func (p *bmProgram) fieldsOf(value any) []string {
 	return fields
 }
 
-// wholes returns all fields of what a name stands for.
+// wholes returns the all-fields names of the headers of a name.
 func (p *bmProgram) wholes(value any) []string {
 	name, ok := value.(string)
 	if !ok {
@@ -120,8 +119,8 @@ func (p *bmProgram) wholes(value any) []string {
 	return fields
 }
 
-// write adds what is written through a value: a field, a register, headers, or an
-// expression that finds one by an index, of which it writes the whole group.
+// write adds the writes through a value: a field, a register, headers, or an expression that selects one by an index.
+// Such an expression writes its whole group.
 func (p *bmProgram) write(u use, value any) {
 	found := newUse()
 	v, ok := value.(map[string]any)
@@ -131,7 +130,7 @@ func (p *bmProgram) write(u use, value any) {
 	switch v["type"] {
 	case "expression":
 		p.read(found, v)
-		// An expression with an index is a header of a stack; fields in it are read.
+		// An expression with an index is a header of a stack. Fields in it are reads.
 		for f := range found.reads {
 			if strings.HasSuffix(f, whole) {
 				u.writes[f] = true
@@ -151,8 +150,8 @@ func (p *bmProgram) write(u use, value any) {
 	}
 }
 
-// primitive adds what a primitive reads and writes. Counters impose no order; clones, digests and the
-// fate of the packet touch no field of it.
+// primitive adds the reads and writes of a primitive. Counters impose no order. Clones, digests and forwarding
+// decisions affect no field.
 func (p *bmProgram) primitive(u use, q bmPrimitive) error {
 	values, err := parameters(q)
 	if err != nil {
@@ -202,8 +201,8 @@ func (p *bmProgram) primitive(u use, q bmPrimitive) error {
 	return nil
 }
 
-// plainPrimitive says of a simple primitive whether it writes through its first parameter, and from
-// which parameter on it reads all.
+// plainPrimitive describes a simple primitive: whether it writes through its first parameter, and the index from which
+// it reads all parameters.
 func plainPrimitive(op string) (writes bool, reads int, ok bool) {
 	switch op {
 	case "exit", "_jump":

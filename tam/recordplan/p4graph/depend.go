@@ -23,12 +23,11 @@ func isKind(k string) bool {
 	return false
 }
 
-// Dependencies are those between tables of a graph that [Check] takes: the given ones,
-// else what follows from what nodes read and write. Only tables that one packet can
-// run both depend on each other.
+// Dependencies returns the dependencies between tables of a graph that [Check] accepts. These are the given ones, or
+// those that follow from reads and writes. Only tables that one packet can run depend on each other.
 //
-// All actions of a table count as one, and a table that only sometimes decides another one decides:
-// there may be more dependencies than a compiler would find, never fewer. Counters impose no order.
+// All actions of a table count as one, and a table that sometimes decides another counts as one that decides it. So
+// there may be more dependencies than a compiler would find, but never fewer. Counters impose no order.
 func Dependencies(g *record.Graph) []record.Dep {
 	if g.Deps != nil {
 		return g.Deps
@@ -39,7 +38,7 @@ func Dependencies(g *record.Graph) []record.Dep {
 	}
 	d := newDepender(g, x)
 	deps := []record.Dep{}
-	// The same few lists of kinds come again and again.
+	// Most lists of kinds are equal, so they are shared.
 	lists := map[[6]bool][]string{}
 	for _, a := range x.Order {
 		if g.Nodes[a].Kind != record.Table {
@@ -67,11 +66,11 @@ func Dependencies(g *record.Graph) []record.Dep {
 	return deps
 }
 
-// A depender finds the tables that depend on one, a set for each kind.
+// A depender finds the tables that depend on a table, as one set per kind.
 type depender struct {
 	g *record.Graph
 	x *record.Index
-	// after are the nodes behind each, decided those of them that it decides.
+	// after holds the nodes behind each node, and decided those that it decides.
 	after, decided []bitset
 	// The nodes that use a field.
 	keys, reads, writes, conditions *users
@@ -92,12 +91,12 @@ func newDepender(g *record.Graph, x *record.Index) *depender {
 	return d
 }
 
-// decide finds, of every node, which nodes are behind it, and which of those its outcome decides:
-// one successor leads to them, one can avoid them.
+// decide computes for every node the nodes behind it, and those that its outcome decides. A node is decided if one
+// successor leads to it and one can avoid it.
 func (d *depender) decide() {
 	n := len(d.g.Nodes)
 	d.after, d.decided = make([]bitset, n+1), make([]bitset, n+1)
-	must := make([]bitset, n+1) // nodes on all ways from each, itself too
+	must := make([]bitset, n+1) // nodes on all paths from each node, including itself
 	d.after[n], must[n] = newBitset(n), newBitset(n)
 	for i := len(d.x.Order) - 1; i >= 0; i-- {
 		a := d.x.Order[i]
@@ -121,7 +120,7 @@ func (d *depender) decide() {
 	}
 }
 
-// of are the nodes that depend on table a, in the order of kinds.
+// of returns the nodes that depend on table a, in the order of kinds.
 func (d *depender) of(a int) [6]bitset {
 	var by [6]bitset
 	for i := range by {
@@ -150,7 +149,7 @@ func (d *depender) of(a int) [6]bitset {
 	return by
 }
 
-// users tell which nodes use a field, where h.* is all fields of header h.
+// users maps fields to the nodes that use them, where h.* means all fields of header h.
 type users struct {
 	exact, wild, under map[string][]int
 }
@@ -162,7 +161,7 @@ func newUsers() *users {
 func (u *users) add(node int, fields []string) {
 	for _, f := range fields {
 		switch header, ok := strings.CutSuffix(f, whole); {
-		case strings.HasPrefix(f, "ctr:"): // orders nothing
+		case strings.HasPrefix(f, "ctr:"): // counters impose no order
 		case ok:
 			u.wild[header] = append(u.wild[header], node)
 			prefixes(f, func(h string) { u.under[h] = append(u.under[h], node) })
@@ -173,7 +172,7 @@ func (u *users) add(node int, fields []string) {
 	}
 }
 
-// of adds the nodes that use a field which overlaps f.
+// of adds the nodes that use a field that overlaps f.
 func (u *users) of(f string, to bitset) {
 	add := func(nodes []int) {
 		for _, i := range nodes {
@@ -188,8 +187,7 @@ func (u *users) of(f string, to bitset) {
 	prefixes(f, func(h string) { add(u.wild[h]) })
 }
 
-// prefixes calls do with every header that a field may be of: fields have dots in
-// their names, and so may headers.
+// prefixes calls do with every possible header of a field. Names of fields and headers may contain dots.
 func prefixes(f string, do func(header string)) {
 	const most = 8
 	from := 0

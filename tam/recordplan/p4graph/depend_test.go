@@ -9,8 +9,7 @@ import (
 	"tamtam/tam/record"
 )
 
-// graphOf makes a graph: tables "name reads>writes key", conditions "?name reads",
-// edges "from to".
+// graphOf returns a graph of tables "name reads>writes key", conditions "?name reads", and edges "from to".
 func graphOf(nodes []string, edges ...string) *record.Graph {
 	g := &record.Graph{Pipeline: "ingress"}
 	fields := func(s string) []string {
@@ -37,7 +36,7 @@ func graphOf(nodes []string, edges ...string) *record.Graph {
 	return g
 }
 
-// The table of kinds in Jose et al., with conditions.
+// The kinds are those of the table in Jose et al., with conditions.
 func TestDependencies(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -93,7 +92,7 @@ func TestGivenDependencies(t *testing.T) {
 	}
 }
 
-// Strict dependencies take a stage each, the others none.
+// Strict dependencies require a stage each, the others none.
 func TestMinStages(t *testing.T) {
 	g := graphOf([]string{"a >1.x", "b >2.x 1.x", "c > 2.x", "d >3.y", "e > 3.y"}, "a b", "b c", "c d", "c EXIT", "d e",
 		"e EXIT")
@@ -111,7 +110,7 @@ func TestMinStages(t *testing.T) {
 	}
 }
 
-// What follows from other dependencies is not needed, through however many tables.
+// Dependencies that follow from others are not needed, through any number of tables.
 func TestNeededDependencies(t *testing.T) {
 	g := graphOf([]string{"a >1.x,4.x", "b >2.x 1.x", "c >3.x 2.x", "d > 3.x,4.x"}, "a b", "b c", "c d", "d EXIT")
 	f, err := Measure(g)

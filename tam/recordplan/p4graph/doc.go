@@ -1,6 +1,6 @@
-// Package p4graph reads programs as graphs of tables and conditions, with what a recording plan needs of them: the
-// dependencies of the tables, how many stages these take at least, and how probable each way through the graph is.
+// Package p4graph reads programs as graphs of tables and conditions. It also computes what a recording plan needs: the
+// dependencies of tables, the minimum number of stages, and the probability of each path.
 //
-// [Read] takes what p4c writes for BMv2 and a plain JSON form. [ReadProbabilities] and [ReadPaths] take what
-// was measured of packets. What does not belong here: which tables a plan records.
+// What belongs here: [Read], for the BMv2 JSON of p4c and a plain JSON form, and [ReadProbabilities] and [ReadPaths],
+// for measured packets. What does not: the choice of tables to record.
 package p4graph

@@ -1,46 +1,76 @@
 package p4graph
 
 import (
+	"fmt"
+	"io"
 	"math/big"
 	"slices"
+	"strings"
+	"text/tabwriter"
 
 	"tamtam/tam/record"
 )
 
-// Figures are the size of a graph.
+// Figures describe the size of a graph.
 type Figures struct {
-	Tables     int `json:"tables"`
-	Keyless    int `json:"keyless"` // of the tables
-	Conditions int `json:"conditions"`
-	Edges      int `json:"edges"`
-	// Successors are the edges with those that lead from one node to the same node
-	// counted once.
+	Program    string `json:"program,omitempty"`
+	Pipeline   string `json:"pipeline"`
+	Tables     int    `json:"tables"`
+	Keyless    int    `json:"keyless"` // number of tables without a key
+	Conditions int    `json:"conditions"`
+	Edges      int    `json:"edges"`
+	// Successors is the number of edges, counting edges between the same two nodes once.
 	Successors int `json:"successors"`
-	// LongestPath is in nodes, LongestRun in tables.
+	// LongestPath counts nodes, LongestRun tables.
 	LongestPath int `json:"longest_path"`
 	LongestRun  int `json:"longest_run"`
-	// NodePaths are the ways through the nodes, Paths those through the tables: a
-	// record can tell the latter apart at best. Walks count every action.
+	// NodePaths is the number of paths of nodes, and Paths the number of sequences of tables. A record can distinguish
+	// the latter at best. Walks counts paths with different actions as different.
 	NodePaths *big.Int `json:"node_paths"`
 	Paths     *big.Int `json:"paths"`
 	Walks     *big.Int `json:"walks"`
-	// Cuts are the nodes that every packet comes to.
+	// Cuts is the number of nodes that every packet passes.
 	Cuts      int `json:"cuts"`
 	CutTables int `json:"cut_tables"`
-	// Strict dependencies want tables in different stages, the others do not. Needed
-	// are the strict ones that do not follow from other strict ones.
+	// Strict dependencies require different stages, the others do not. Needed is the number of strict ones that other
+	// strict ones do not imply.
 	Strict    int `json:"dependencies_strict"`
 	NonStrict int `json:"dependencies_other"`
 	Needed    int `json:"dependencies_needed"`
-	// MinStages are those that the dependencies want, and Chain the tables that want
-	// them.
+	// MinStages is the number of stages that the dependencies require, and Chain lists tables that require them.
 	MinStages int      `json:"min_stages"`
 	Chain     []string `json:"chain"`
-	// Unreached are the nodes that no packet comes to.
+	// Unreached lists the nodes that no packet reaches.
 	Unreached []string `json:"unreached,omitempty"`
 }
 
-// Measure counts what there is in a graph.
+// WriteText writes the figures, one in each line.
+func (f *Figures) WriteText(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 2, 8, 2, ' ', 0)
+	fmt.Fprintln(t, strings.TrimSpace(f.Program+" "+f.Pipeline))
+	for _, line := range []struct {
+		name  string
+		value string
+	}{
+		{"tables", fmt.Sprintf("%d, %d of them without key", f.Tables, f.Keyless)},
+		{"conditions", fmt.Sprint(f.Conditions)},
+		{"edges", fmt.Sprintf("%d, to %d successors", f.Edges, f.Successors)},
+		{"longest path", fmt.Sprintf("%d nodes, %d tables", f.LongestPath, f.LongestRun)},
+		{"paths", fmt.Sprintf("%s of tables, %s of nodes, %s walks of actions", f.Paths, f.NodePaths, f.Walks)},
+		{"on every path", fmt.Sprintf("%d nodes, %d of them tables", f.Cuts, f.CutTables)},
+		{"dependencies", fmt.Sprintf("%d strict (%d do not follow from others), %d others", f.Strict, f.Needed, f.NonStrict)},
+		{"stages needed", fmt.Sprint(f.MinStages)},
+		{"by", strings.Join(f.Chain, " -> ")},
+		{"never run", strings.Join(f.Unreached, ", ")},
+	} {
+		if line.value != "" {
+			fmt.Fprintf(t, "%s\t%s\n", line.name, line.value)
+		}
+	}
+	return t.Flush()
+}
+
+// Measure computes the figures of a graph.
 func Measure(g *record.Graph) (*Figures, error) {
 	x, err := record.NewIndex(g)
 	if err != nil {
@@ -50,7 +80,7 @@ func Measure(g *record.Graph) (*Figures, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Figures{Edges: len(g.Edges)}
+	f := &Figures{Program: g.Program, Pipeline: g.Pipeline, Edges: len(g.Edges)}
 	reached := make([]bool, len(g.Nodes))
 	for _, a := range x.Order {
 		reached[a] = true
@@ -111,11 +141,11 @@ func (f *Figures) ways(g *record.Graph, x *record.Index) {
 	f.NodePaths, f.Walks, f.LongestPath, f.LongestRun = paths[x.Init], walks[x.Init], long[x.Init], run[x.Init]
 }
 
-// tableWays counts the sequences of tables: however many conditions lead from one
-// table to the next, it is one way.
+// tableWays counts the sequences of tables. Different conditions between the same tables do not make different
+// sequences.
 func (f *Figures) tableWays(g *record.Graph, x *record.Index) {
 	exit := len(g.Nodes)
-	// first are the tables, or the end, that come first from a node.
+	// first holds the tables, or the end, that can come first from a node.
 	first := make([]bitset, exit+1)
 	single := func(a int) bitset {
 		s := newBitset(exit)
@@ -141,7 +171,7 @@ func (f *Figures) tableWays(g *record.Graph, x *record.Index) {
 	f.Paths = count(first[x.Init])
 }
 
-// dependencies counts them, and reduces the strict ones.
+// dependencies counts the dependencies, and the strict ones that are needed.
 func (f *Figures) dependencies(g *record.Graph, x *record.Index) {
 	n := len(g.Nodes)
 	strict := make([]bitset, n)
@@ -156,7 +186,7 @@ func (f *Figures) dependencies(g *record.Graph, x *record.Index) {
 		f.Strict++
 		strict[x.Of[d.From]].set(x.Of[d.To])
 	}
-	after := make([]bitset, n) // by chains of strict ones
+	after := make([]bitset, n) // tables reachable by chains of strict dependencies
 	for _, a := range slices.Backward(x.Order) {
 		through := newBitset(n)
 		strict[a].each(func(b int) { through.or(after[b]) })

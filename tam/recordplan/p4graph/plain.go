@@ -6,8 +6,8 @@ import (
 	"tamtam/tam/record"
 )
 
-// plainNode is a node of the plain form. A chip's description says that a table has
-// no key; what other programs write has the key itself, with no field in it.
+// plainNode is a node of the plain form. A chip's description marks a table without a key. Other programs write the key
+// itself, with no field in it.
 type plainNode struct {
 	record.Node
 	Keys *[]struct {

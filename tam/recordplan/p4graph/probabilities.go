@@ -10,22 +10,20 @@ import (
 	"tamtam/tam/record"
 )
 
-// tolerance is how far sums of probabilities may be from 1.
+// tolerance is the maximum deviation of a sum of probabilities from 1.
 const tolerance = 1e-6
 
-// Uniform are probabilities by which, at every node, each successor is as likely as
-// the others, and every second lookup hits.
+// Uniform returns probabilities in which each successor of a node is equally likely, and every second lookup hits.
 func Uniform(g *record.Graph) record.Probabilities {
 	p, err := Complete(g, record.Probabilities{})
-	if err != nil { // of the graph, which Check has not seen
+	if err != nil { // the graph is invalid, because Check has not been called
 		return record.Probabilities{}
 	}
 	return p
 }
 
-// Random are probabilities drawn by seed: for every node weights of its ways,
-// normalised, and for every table how often it hits. The same graph and seed give the
-// same.
+// Random returns probabilities drawn by seed: normalised weights for the edges of every node, and a hit rate for every
+// table. The same graph and seed give the same result.
 func Random(g *record.Graph, seed uint64) record.Probabilities {
 	r := rand.New(rand.NewPCG(seed, 0))
 	x, err := record.NewIndex(g)
@@ -53,13 +51,12 @@ func Random(g *record.Graph, seed uint64) record.Probabilities {
 	return p
 }
 
-// Complete makes probabilities whole: every way from every node has one, and every table with a key
-// its share of hits. At a node of which nothing is given all ways are equally likely; ways that are
-// not given share what the others leave. Nothing is normalised: sums other than 1 are errors, and
-// so is what the graph does not have.
+// Complete returns complete probabilities: one for every edge of every node, and a hit rate for every table with a key.
+// If nothing is given for a node, all its edges are equally likely. Otherwise edges without a probability share the
+// rest. Nothing is normalised: sums other than 1 and unknown nodes or edges are errors.
 //
-// The result has one edge for each successor of a node, in the order of the graph's
-// nodes and edges, and one for hit and miss each from tables that branch by them.
+// The result has one edge for each successor of a node, in the order of the graph's nodes and edges. Tables that branch
+// by their hit have one for hit and one for miss.
 func Complete(g *record.Graph, p record.Probabilities) (record.Probabilities, error) {
 	x, err := record.NewIndex(g)
 	if err != nil {
@@ -84,7 +81,7 @@ func Complete(g *record.Graph, p record.Probabilities) (record.Probabilities, er
 		if !(h >= 0 && h <= 1) {
 			return p, fmt.Errorf("probabilities: hits of %q: %v, want 0 to 1", id, h)
 		}
-		// A table without key never hits: what is given for it means nothing.
+		// A table without a key never hits, so its given hit rate is ignored.
 		splits[i].hits, splits[i].hitsGiven = h, !g.Nodes[i].Keyless
 	}
 	full := record.Probabilities{Hits: map[string]float64{}}
@@ -97,11 +94,11 @@ func Complete(g *record.Graph, p record.Probabilities) (record.Probabilities, er
 	return full, nil
 }
 
-// A split is how the packets at one node part.
+// A split is the distribution of packets at one node.
 type split struct {
 	node *record.Node
-	// decides says that the hit of the node's lookup decides the way, so that each way has a share
-	// of hits and one of misses.
+	// decides means that the hit of the node's lookup decides the way. Then each way has a share for hits and one for
+	// misses.
 	decides   bool
 	ways      []splitWay
 	hits      float64
@@ -112,14 +109,14 @@ type split struct {
 type splitWay struct {
 	to     string
 	labels map[string]bool
-	// can and by are what leads there after a miss and after a hit; for nodes whose hit
-	// does not decide the first is all. Given are the shares that are known.
+	// can reports whether the way is taken after a miss and after a hit, and by holds the shares. For nodes whose hit
+	// does not decide, the first one covers all. given marks the known shares.
 	can, given [2]bool
 	by         [2]float64
-	parts      map[string]bool // labels that were given one by one
+	parts      map[string]bool // labels that were given separately
 }
 
-// newSplits makes one for every node, with nothing given.
+// newSplits returns a split for every node, with nothing given.
 func newSplits(g *record.Graph, x *record.Index) []*split {
 	splits := make([]*split, len(g.Nodes))
 	for i := range g.Nodes {
@@ -151,7 +148,7 @@ func newSplits(g *record.Graph, x *record.Index) []*split {
 	return splits
 }
 
-// give takes what is given for one edge.
+// give applies the given probability of one edge.
 func (s *split) give(e record.EdgeProbability) error {
 	w, err := s.wayOf(e)
 	if err != nil {
@@ -170,7 +167,8 @@ func (s *split) give(e record.EdgeProbability) error {
 	return nil
 }
 
-// wayOf is the way of an edge for which something is given that can be.
+// wayOf returns the way of an edge with a given probability. It returns an error if the probability is not possible
+// there.
 func (s *split) wayOf(e record.EdgeProbability) (*splitWay, error) {
 	to := record.Exit
 	if e.To != nil {
@@ -195,7 +193,7 @@ func (s *split) wayOf(e record.EdgeProbability) (*splitWay, error) {
 	return w, nil
 }
 
-// fill gives the ways that have no probability what is left.
+// fill distributes the rest over the ways without a probability.
 func (s *split) fill() error {
 	if s.decides && s.hitsGiven {
 		return s.fillByHits()
@@ -224,7 +222,7 @@ func (s *split) fill() error {
 	return nil
 }
 
-// isOpen says that a share exists and is not given.
+// isOpen reports whether a share exists and is not given.
 func (w *splitWay) isOpen(outcome int) bool { return w.can[outcome] && !w.given[outcome] }
 
 func (w *splitWay) open() (n int) {
@@ -236,7 +234,7 @@ func (w *splitWay) open() (n int) {
 	return n
 }
 
-// fillByHits is fill where it is given how many hit: the ways after a hit sum up to that, those after a miss to the
+// fillByHits fills the ways if the hit rate is given: the ways after a hit add up to it, and those after a miss to the
 // rest.
 func (s *split) fillByHits() error {
 	for o, left := range [2]float64{1 - s.hits, s.hits} {
@@ -259,7 +257,7 @@ func (s *split) fillByHits() error {
 	return nil
 }
 
-// append writes the split down.
+// append appends the split to p.
 func (s *split) append(p *record.Probabilities) {
 	edge := func(w *splitWay, label string, share float64) {
 		e := record.EdgeProbability{From: s.node.ID, P: math.Min(share, 1), Label: label}

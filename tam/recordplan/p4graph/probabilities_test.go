@@ -12,8 +12,8 @@ import (
 	"tamtam/tam/record"
 )
 
-// branch has a table that branches by its hit, one whose hit and miss both may end,
-// one with actions, and one without key.
+// branch returns a graph with a table that branches by its hit, one whose hit and miss may both end, one with actions,
+// and one without a key.
 func branch() *record.Graph {
 	g := graphOf([]string{"a", "b", "c", "?x", "k"},
 		"a b hit", "a c miss", "b c hit", "b EXIT hit", "b EXIT miss", "c x go", "c x on", "c EXIT off", "x k true",
@@ -22,7 +22,7 @@ func branch() *record.Graph {
 	return g
 }
 
-// text writes probabilities as "from>to label p".
+// text returns probabilities as "from>to label p".
 func text(p record.Probabilities) string {
 	var all []string
 	for _, e := range p.Edges {
@@ -54,13 +54,13 @@ func TestReadProbabilities(t *testing.T) {
 		{`{"edges": [], "hits": {"a": 0.9}}`, "a>b hit 0.9, a>c miss 0.1 | a:0.9"},
 		{`{"edges": [{"from": "a", "to": "b", "p": 0.9}, {"from": "a", "to": "c", "p": 0.1}], "hits": {"a": 0.9}}`,
 			"a>b hit 0.9, a>c miss 0.1 | a:0.9"},
-		// The end is where b goes after a miss and after some hits.
+		// b leads to the end after a miss and after some hits.
 		{`{"edges": [{"from": "b", "to": "EXIT", "p": 0.6, "label": "miss"}]}`,
 			"b>c hit 0.2, b>EXIT miss 0.6, b>EXIT hit 0.2 | b:0.4"},
 		{`{"edges": [{"from": "b", "to": "c", "p": 0.2}], "hits": {"b": 0.5}}`,
 			"b>c hit 0.2, b>EXIT miss 0.5, b>EXIT hit 0.3 | b:0.5"},
 		{`{"hits": {"b": 0.5}}`, "b>c hit 0.25, b>EXIT miss 0.5, b>EXIT hit 0.25 | b:0.5"},
-		// Labels of actions are added up.
+		// Probabilities of action labels are added up.
 		{`{"edges": [{"from": "c", "to": "x", "p": 0.1, "label": "go"}, {"from": "c", "to": "x", "p": 0.2, "label": ` +
 			`"on"}], "hits": {"c": 0.25}}`, "c>x 0.3, c>EXIT 0.7 | c:0.25"},
 		{`{"edges": [{"from": "x", "to": "k", "p": 0}], "hits": {"k": 0.4}}`, "x>k 0, x>EXIT 1"},
@@ -158,7 +158,7 @@ func TestFromPaths(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// From c, the 12 went to the end straight away and over x alike.
+	// Of the packets from c, the 12 are divided equally between the direct edge to the end and the one over x.
 	want := "a>b hit 0.2, a>c miss 0.8, b>c hit 0.25, b>EXIT miss 0.25, b>EXIT hit 0.5, c>x 0.6471, c>EXIT 0.3529, x>k " +
 		"0.4545, x>EXIT 0.5455, k>EXIT 1, a:0.2, b:0.75, c:0.7647"
 	if got := text(p); got != want {

@@ -7,10 +7,9 @@ import (
 	"tamtam/tam/record"
 )
 
-// FromPaths makes probabilities of counted paths. Paths do not show conditions: where
-// several ways over conditions lead from one table to the next, the packets are taken
-// to have gone all of them alike. Nodes that no packet came to are as in [Complete]. An error names the path
-// and the step that the graph does not have.
+// FromPaths returns the probabilities of counted paths. Paths do not show conditions. If several paths over conditions
+// lead from one table to the next, packets are distributed equally. Nodes without packets are as in [Complete]. An
+// error names the path and the step that the graph does not have.
 func FromPaths(g *record.Graph, paths []record.PathCount) (record.Probabilities, error) {
 	x, err := record.NewIndex(g)
 	if err != nil {
@@ -36,21 +35,20 @@ type pathCounter struct {
 	g      *record.Graph
 	x      *record.Index
 	splits []*split
-	place  []int // in the order
-	// viable are, for a table or the end, the conditions from which conditions alone lead
-	// there.
+	place  []int // position in topological order
+	// viable holds, for a table or the end, the conditions from which conditions alone lead there.
 	viable    map[int]bitset
-	came, hit []float64 // packets at each node, and those that hit
+	came, hit []float64 // number of packets at each node, and of those that hit
 }
 
-// A hop is from one table to the next of a path.
+// A hop is the step from one table of a path to the next.
 type hop struct {
-	from, to int // from -1: the beginning
+	from, to int // from is -1 for the start
 	hit      bool
 	packets  float64
 }
 
-// hops sums up those of all paths, in the order in which they come first.
+// hops adds up the hops of all paths, in the order of their first occurrence.
 func (c *pathCounter) hops(paths []record.PathCount) ([]hop, error) {
 	type key struct {
 		from, to int
@@ -98,7 +96,7 @@ func (c *pathCounter) name(node int, hit bool) string {
 	return fmt.Sprintf("%q", c.g.Nodes[node].ID)
 }
 
-// towards are the conditions from which conditions alone lead to a node.
+// towards returns the conditions from which conditions alone lead to a node.
 func (c *pathCounter) towards(to int) bitset {
 	if s := c.viable[to]; s != nil {
 		return s
@@ -114,7 +112,7 @@ func (c *pathCounter) towards(to int) bitset {
 	return s
 }
 
-// first are the successors of from over which a hop can begin.
+// first returns the successors of from through which a hop can begin.
 func (c *pathCounter) first(from, to int, hit bool) []int {
 	s := c.towards(to)
 	if from < 0 {
@@ -132,8 +130,7 @@ func (c *pathCounter) first(from, to int, hit bool) []int {
 	return first
 }
 
-// outcome is which shares of a node's ways count for packets that hit there, or did not: 1 only where
-// the hit decides the way.
+// outcome returns the index of the shares for packets with this hit: 1 only if the hit decides the way.
 func (c *pathCounter) outcome(node int, hit bool) int {
 	if hit && c.splits[node].decides {
 		return 1
@@ -141,7 +138,7 @@ func (c *pathCounter) outcome(node int, hit bool) int {
 	return 0
 }
 
-// spread sends the packets of a hop over all its ways alike.
+// spread distributes the packets of a hop equally over all its ways.
 func (c *pathCounter) spread(h hop) {
 	s := c.towards(h.to)
 	at := map[int]float64{} // packets at conditions
@@ -181,7 +178,7 @@ func (c *pathCounter) spread(h hop) {
 	}
 }
 
-// shares are the probabilities of the nodes that packets came to.
+// shares returns the probabilities of the nodes that packets reached.
 func (c *pathCounter) shares() record.Probabilities {
 	p := record.Probabilities{Hits: map[string]float64{}}
 	for i, s := range c.splits {

@@ -10,12 +10,11 @@ import (
 	"tamtam/tam/record"
 )
 
-// maxProbabilities bounds files of probabilities and of paths, in bytes.
+// maxProbabilities is the maximum size of files of probabilities and of paths, in bytes.
 const maxProbabilities = 8 << 20
 
-// ReadProbabilities reads {"edges": [{"from", "to", "p"}], "hits": {table: p}}, where
-// to is null for the end, and makes them whole as [Complete] does. What the graph
-// does not have is refused by its name.
+// ReadProbabilities reads {"edges": [{"from", "to", "p"}], "hits": {table: p}}, where to is null for the end, and
+// completes them with [Complete]. It refuses names that the graph does not have.
 func ReadProbabilities(r io.Reader, g *record.Graph) (record.Probabilities, error) {
 	var p record.Probabilities
 	b, err := readSmall(r, "probabilities")
@@ -28,8 +27,7 @@ func ReadProbabilities(r io.Reader, g *record.Graph) (record.Probabilities, erro
 	return Complete(g, p)
 }
 
-// ReadPaths reads counted paths, as a list or as the paths of an object: what a chip
-// says of itself has both.
+// ReadPaths reads counted paths, as a list or as the member paths of an object. A chip's description has such a member.
 func ReadPaths(r io.Reader) ([]record.PathCount, error) {
 	b, err := readSmall(r, "paths")
 	if err != nil {
@@ -65,8 +63,7 @@ func readSmall(r io.Reader, what string) ([]byte, error) {
 	return b, err
 }
 
-// strictly decodes one value, and refuses fields that it does not know: of
-// probabilities a misspelt one would go unnoticed.
+// strictly decodes one value and refuses unknown fields, because a misspelt one would otherwise go unnoticed.
 func strictly(b []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()

@@ -12,27 +12,27 @@ import (
 	"tamtam/tam/record"
 )
 
-// Bounds of what is read. The programs that we know have 141 nodes and 370 edges in
-// one pipeline at most, and half a megabyte of JSON.
+// Limits of the input. The largest known programs have 141 nodes and 370 edges in one pipeline, and half a megabyte of
+// JSON.
 const (
-	// MaxNodes is less than a record.Graph may have: planning compares every two.
+	// MaxNodes is less than the limit of a record.Graph, because planning compares every pair.
 	MaxNodes   = 2048
 	MaxEdges   = 100_000
-	maxFields  = 200_000  // fields that the nodes of one graph read and write
-	maxProgram = 16 << 20 // bytes of a file
+	maxFields  = 200_000  // reads and writes of all nodes of a graph
+	maxProgram = 16 << 20 // size of a file in bytes
 )
 
-// A form is what tells the accepted forms apart.
+// A form has the fields that distinguish the accepted forms.
 type form struct {
 	Nodes     json.RawMessage `json:"nodes"`
 	Pipelines json.RawMessage `json:"pipelines"`
-	Graph     json.RawMessage `json:"graph"` // of a plan, and of what a chip says of its paths
+	Graph     json.RawMessage `json:"graph"` // present in a plan, and in a chip's description of its paths
 }
 
-// Read reads one pipeline of a program: BMv2 JSON of any version, the plain form of
-// a graph, or a chip's description of itself; also the graph in a plan. Pipeline ""
-// is ingress, or the only one there is. The graph is checked, and knows its dependencies unless it is
-// placed. An error names what of the program is missing or wrong. More than 16 MiB is refused.
+// Read reads one pipeline of a program: BMv2 JSON of any version, the plain form of a graph, a chip's description of
+// itself, or the graph in a plan. Pipeline "" means ingress, or the only one. The graph is checked, and its
+// dependencies are computed unless it is placed. An error names the part of the program that is missing or wrong. More
+// than 16 MiB is refused.
 func Read(r io.Reader, pipeline string) (*record.Graph, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxProgram+1))
 	if err != nil {
@@ -73,7 +73,7 @@ func Read(r io.Reader, pipeline string) (*record.Graph, error) {
 	return g, nil
 }
 
-// decode decodes JSON. An error says where in b it is wrong.
+// decode decodes JSON. An error contains the position in b.
 func decode[T any](b []byte) (*T, error) {
 	v := new(T)
 	if err := json.Unmarshal(b, v); err != nil {
@@ -82,7 +82,7 @@ func decode[T any](b []byte) (*T, error) {
 	return v, nil
 }
 
-// where returns the line of a file at which JSON is wrong.
+// where adds the line of the JSON error to err.
 func where(b []byte, err error) error {
 	var syntax *json.SyntaxError
 	var wrong *json.UnmarshalTypeError
@@ -103,7 +103,7 @@ func where(b []byte, err error) error {
 	return fmt.Errorf("no program in JSON: line %d, byte %d: %w", line, at, err)
 }
 
-// inWords says what is wrong with a value in JSON's terms.
+// inWords describes an invalid value in JSON's terms.
 func inWords(err error) error {
 	var wrong *json.UnmarshalTypeError
 	if !errors.As(err, &wrong) {
@@ -122,7 +122,7 @@ func inWords(err error) error {
 	case reflect.Float64:
 		want = "a number"
 	}
-	// encoding/json names embedded types, too.
+	// encoding/json also names embedded types.
 	field := strings.NewReplacer("Graph.", "", "Node.", "").Replace(wrong.Field)
 	if field == "" {
 		return fmt.Errorf("it is %s, want %s", article(wrong.Value), want)
@@ -130,7 +130,7 @@ func inWords(err error) error {
 	return fmt.Errorf("%q is %s, want %s", field, article(wrong.Value), want)
 }
 
-// article puts a or an before what encoding/json calls a value.
+// article returns JSON's name of a value with its article.
 func article(value string) string {
 	switch value {
 	case "array":
@@ -143,10 +143,9 @@ func article(value string) string {
 	return "a " + value
 }
 
-// Check refuses graphs that cannot be planned for: ids twice, edges from or to
-// nowhere, cycles, dependencies against the order of the program, stages that a
-// placed graph does not have. Nodes that no packet comes to are allowed: they are
-// never run, and say nothing.
+// Check refuses graphs that cannot be planned: duplicate ids, edges from or to unknown nodes, cycles, dependencies
+// against the order of the program, and invalid stages of a placed graph. Unreachable nodes are allowed: they never run
+// and carry no information.
 func Check(g *record.Graph) error {
 	if len(g.Nodes) > MaxNodes || len(g.Edges) > MaxEdges {
 		return fmt.Errorf("%d nodes and %d edges, want at most %d and %d", len(g.Nodes), len(g.Edges), MaxNodes, MaxEdges)

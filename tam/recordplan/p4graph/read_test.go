@@ -43,7 +43,7 @@ func TestReadPlain(t *testing.T) {
 	}
 }
 
-// What is read can be written and read again: plans carry their graph.
+// A graph can be written and read again, because plans contain their graph.
 func TestReadAgain(t *testing.T) {
 	files, err := filepath.Glob("testdata/bmv2/*.json")
 	if err != nil || len(files) == 0 {
@@ -66,7 +66,7 @@ func TestReadAgain(t *testing.T) {
 	}
 }
 
-// A chip places its tables itself: it has no dependencies to be planned by.
+// A chip places its tables itself, so its graph has no dependencies for planning.
 func TestReadPlaced(t *testing.T) {
 	text := `{"pipeline": "switch", "init": "a", "placed": true, "stages": 2, "version": 7, "reasons": ["", "acl"],
 		"nodes": [{"id": "a", "kind": "table", "keyless": true, "stage": 1, "unit": "u"}], "edges": [["a", "EXIT", ""]]}`
@@ -120,8 +120,8 @@ func TestBadPlain(t *testing.T) {
 	}
 }
 
-// A program of 10^5 nodes is refused at once, in either form; one of as many nodes as
-// there may be is read, however long its paths are.
+// A program of 10^5 nodes is refused quickly, in either form. A program of the maximum size is read, regardless of the
+// length of its paths.
 func TestLargePrograms(t *testing.T) {
 	if testing.Short() {
 		t.Skip("megabytes of JSON; nothing for the race detector")
@@ -182,7 +182,7 @@ func comma(i int) string {
 	return ","
 }
 
-// Expressions may nest as deep as JSON may.
+// Expressions may nest as deeply as JSON allows.
 func TestDeepExpressions(t *testing.T) {
 	const deep = 4000
 	field := `{"type":"field","value":["m","x"]}`
@@ -220,7 +220,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// Whatever is read can be worked with.
+		// Everything that is read can be used.
 		if err := Check(g); err != nil {
 			t.Fatal(err)
 		}

@@ -6,10 +6,9 @@ import (
 	"tamtam/tam/record"
 )
 
-// MinStages is how many stages a program needs by its dependencies alone: those of
-// the longest chain of strict ones, of which each table must be in a later stage than
-// the one before. The chain is one such; what is not strict joins its parts, at no
-// cost.
+// MinStages returns the minimum number of stages of a program by its dependencies alone. It is that of the longest
+// chain of strict ones, in which each table must be in a later stage than the one before. chain is such a chain.
+// Dependencies that are not strict may connect its parts, at no cost.
 func MinStages(g *record.Graph) (n int, chain []string) {
 	x, err := record.NewIndex(g)
 	if err != nil || len(g.Nodes) == 0 {
@@ -48,13 +47,14 @@ func MinStages(g *record.Graph) (n int, chain []string) {
 	return stage[last] + 1, chain
 }
 
-// A dependent is a table that another must not be behind; strict: it must be in a later stage.
+// A dependent is a table that must not be in an earlier stage than another. strict means that it must be in a later
+// stage.
 type dependent struct {
 	table  int
 	strict bool
 }
 
-// dependents are those of each node of a graph.
+// dependents returns the dependents of each node of a graph.
 func dependents(g *record.Graph, x *record.Index) [][]dependent {
 	later := make([][]dependent, len(g.Nodes))
 	for _, d := range Dependencies(g) {

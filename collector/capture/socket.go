@@ -1,0 +1,62 @@
+package capture
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"time"
+)
+
+// A Socket receives datagrams by UDP. Its packets have their payloads, and From.
+type Socket struct {
+	conn *net.UDPConn
+	data []byte
+	lost uint64 // up to when it was asked last
+}
+
+// socketBuffer is room for datagrams that come while others are read, in bytes.
+const socketBuffer = 8 << 20
+
+// ListenUDP listens at an address, HOST:PORT.
+func ListenUDP(ctx context.Context, address string) (*Socket, error) {
+	conn, err := (&net.ListenConfig{}).ListenPacket(ctx, "udp", address)
+	if err != nil {
+		return nil, err
+	}
+	udp := conn.(*net.UDPConn)          // as of every network that is called udp
+	_ = udp.SetReadBuffer(socketBuffer) // as much of it as the kernel grants
+	return &Socket{conn: udp, data: make([]byte, 1<<16)}, nil
+}
+
+// Addr is where the socket listens.
+func (s *Socket) Addr() net.Addr { return s.conn.LocalAddr() }
+
+// Next waits for the next datagram, until ctx ends.
+func (s *Socket) Next(ctx context.Context) (Packet, error) {
+	stop := context.AfterFunc(ctx, func() { _ = s.conn.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	n, from, err := s.conn.ReadFromUDPAddrPort(s.data)
+	if err := ctx.Err(); err != nil {
+		return Packet{}, err
+	}
+	if err != nil {
+		return Packet{}, fmt.Errorf("UDP at %s: %w", s.Addr(), err)
+	}
+	return Packet{Data: slices.Clone(s.data[:n]), Len: n, From: netip.AddrPortFrom(from.Addr().Unmap(), from.Port())}, nil
+}
+
+// Lost is how many datagrams there was no room for since the last call: this process was too slow.
+func (s *Socket) Lost() (uint64, error) {
+	all, err := DatagramsLost(s.conn)
+	if err != nil {
+		return 0, err
+	}
+	n := all - s.lost
+	s.lost = all
+	return n, nil
+}
+
+// Close ends the reading.
+func (s *Socket) Close() error { return s.conn.Close() }

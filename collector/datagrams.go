@@ -1,0 +1,144 @@
+package collector
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/netip"
+
+	"tamtam/collector/capture"
+)
+
+// A DatagramPrinter prints what datagrams have. Its errors are those of the output.
+type DatagramPrinter interface {
+	Datagram(from netip.AddrPort, payload []byte) error
+	Records() int64 // that were printed
+	Report() error
+}
+
+// Datagrams hands datagrams to a printer: those of a capture, an interface or a socket.
+type Datagrams struct {
+	DatagramPrinter
+	Port  uint16 // of those in frames
+	Count int64  // end after so many records; 0: at the end of what is read, or of the context
+	// Tell says what was not read.
+	Tell func(format string, args ...any)
+
+	whole, cut int
+	join       *Joiner
+}
+
+// more reports whether more is wanted.
+func (d *Datagrams) more(ctx context.Context) bool {
+	return ctx.Err() == nil && (d.Count == 0 || d.Records() < d.Count)
+}
+
+// packet prints the datagrams that are complete with a packet, if they are meant.
+func (d *Datagrams) packet(p capture.Packet) error {
+	if p.From.IsValid() {
+		return d.Datagram(p.From, p.Data)
+	}
+	if p.Cut() {
+		d.cut++
+	}
+	return d.joined(d.join.Add(p.Data, p.Time))
+}
+
+// joined prints the datagrams of frames. Of those of which fragments are missing the beginning is read.
+func (d *Datagrams) joined(list []Joined) error {
+	for _, x := range list {
+		u, ok := ParseUDP(x.Frame)
+		if !ok || u.To.Port() != d.Port || d.Count > 0 && d.Records() >= d.Count {
+			continue
+		}
+		if !x.Incomplete {
+			d.whole++
+		}
+		if err := d.Datagram(u.From, u.Payload); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end prints what waited for fragments, tells what was not read of frames, and prints the report.
+func (d *Datagrams) end(from string) error {
+	err := d.joined(d.join.Flush())
+	if d.whole == 0 {
+		d.Tell("%s has no datagram to UDP port %d that is whole (--port)", from, d.Port)
+	}
+	if d.cut > 0 {
+		d.Tell("%d frames are cut by the snap length, and were not read", d.cut)
+	}
+	if text := d.join.Counts().Text(); text != "" {
+		d.Tell("%s: %s", from, text)
+	}
+	return errors.Join(err, d.Report())
+}
+
+// Read prints what a capture has.
+func (d *Datagrams) Read(ctx context.Context, path string) error {
+	in, err := capture.Open(path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	d.join = NewJoiner(CaptureWait)
+	for d.more(ctx) {
+		p, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return errors.Join(d.end(path), err)
+		}
+		if err := d.packet(p); err != nil {
+			return err
+		}
+	}
+	return d.end(path)
+}
+
+// Watch prints what the frames of a source have, until ctx ends. name stands for the source.
+func (d *Datagrams) Watch(ctx context.Context, name string, in Source) error {
+	d.join = NewJoiner(LiveWait)
+	if err := d.take(ctx, in); err != nil {
+		return errors.Join(d.end(name), err)
+	}
+	err := d.end(name)
+	d.tellLost(in, "frames")
+	return err
+}
+
+// Receive prints what comes to a socket, until ctx ends.
+func (d *Datagrams) Receive(ctx context.Context, in *capture.Socket) error {
+	err := errors.Join(d.take(ctx, in), d.Report())
+	d.tellLost(in, "datagrams")
+	return err
+}
+
+// take prints what comes until there is enough or ctx ends.
+func (d *Datagrams) take(ctx context.Context, in Source) error {
+	for d.more(ctx) {
+		p, err := in.Next(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err == nil {
+			err = d.packet(p)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tellLost says how much came faster than it was read.
+func (d *Datagrams) tellLost(in Source, what string) {
+	if lost, unknown := in.Lost(); unknown != nil {
+		d.Tell("it is not known how many %s were lost before they were read: %v", what, unknown)
+	} else if lost > 0 {
+		d.Tell("%d %s were lost before they could be read", lost, what)
+	}
+}

@@ -1,0 +1,206 @@
+package collectd
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"tamtam/collector/capture"
+	"tamtam/fleet/event"
+	"tamtam/fleet/ingest"
+)
+
+// topicCaptures has a message for each start with captures, and one for each run that is in the log to its end. Readers
+// replay it: see captureRuns.
+const topicCaptures = "captures"
+
+// A captureRun is captures that are read together, as one source, by one process or, if that is killed, by several.
+type captureRun struct {
+	// Started is when they were first begun, in nanoseconds since 1970: the name of their source contains it.
+	Started int64 `json:"started"`
+	// Sums are the SHA-256 of the files, in the order in which they are read. In the message of a start they are those
+	// of all files that were given.
+	Sums []string `json:"sums"`
+	// Options is a digest of all options on which the batches depend.
+	Options string `json:"options,omitempty"`
+	// Done is true if all of it is in the log.
+	Done bool `json:"done,omitempty"`
+
+	paths []string // of the files
+}
+
+// captures makes the feeds of captures, which are read one after the other: those whose reading was cut off, which goes
+// on where it was, and then one of those that nobody began. All captures of a feed are read together, in order of time.
+func (o *opener) captures(ctx context.Context, paths []string) (feeds []*feed, err error) {
+	for _, path := range paths { // what cannot be read is known at once
+		in, err := capture.Open(path)
+		if err != nil {
+			return nil, fmt.Errorf("--pcap: %w", err)
+		}
+		in.Close()
+	}
+	runs, err := o.unread(ctx, paths)
+	if err != nil {
+		return nil, fmt.Errorf("--pcap: %w", err)
+	}
+	for i, run := range runs {
+		f, err := o.captureFeed(run)
+		if err != nil {
+			return nil, err
+		}
+		f.ended = make(chan struct{})
+		if i > 0 {
+			f.after = feeds[i-1]
+		}
+		feeds = append(feeds, f)
+	}
+	return feeds, nil
+}
+
+// captureFeed makes the feed of one run.
+func (o *opener) captureFeed(run *captureRun) (*feed, error) {
+	f, t, err := o.tap("captures", false, time.Unix(0, run.Started))
+	if err != nil {
+		return nil, err
+	}
+	t.Ahead = event.MaxAhead
+	f.read = func(ctx context.Context) error { return ingest.ReadCaptures(ctx, t, run.paths...) }
+	f.done = func(ctx context.Context) error {
+		_, err := o.note(ctx, &captureRun{Started: run.Started, Sums: run.Sums, Done: true})
+		return err
+	}
+	return f, nil
+}
+
+// note appends a message and returns its sequence.
+func (o *opener) note(ctx context.Context, run *captureRun) (uint64, error) {
+	data, err := json.Marshal(run)
+	if err != nil {
+		return 0, err
+	}
+	return o.books.Append(ctx, topicCaptures, "", data)
+}
+
+// unread notes that captures are given, and returns what is to be read of them: runs that were cut off, if all of their
+// files are given, and a run of those that nobody began. A capture that is in the log is left out, since its rows would
+// double.
+func (o *opener) unread(ctx context.Context, paths []string) (todo []*captureRun, err error) {
+	start := &captureRun{Started: o.started.UnixNano(), Options: o.captureOptions()}
+	given := map[string]string{} // the path of each sum
+	for _, path := range paths {
+		sum, err := sumOf(path)
+		if err != nil {
+			return nil, err
+		}
+		if given[sum] != "" {
+			o.logger.Warn("two captures have the same bytes: the second is not read, which would double its rows",
+				"pcap", path, "same", given[sum])
+			continue
+		}
+		given[sum] = path
+		start.Sums = append(start.Sums, sum)
+	}
+	mine, err := o.note(ctx, start)
+	if err != nil {
+		return nil, err
+	}
+	runs, err := o.captureRuns(ctx, mine)
+	if err != nil {
+		return nil, fmt.Errorf("which captures were read before: %w", err)
+	}
+	for _, run := range runs {
+		for _, sum := range run.Sums {
+			if path := given[sum]; path != "" {
+				run.paths = append(run.paths, path)
+			}
+		}
+		switch began := time.Unix(0, run.Started).UTC(); {
+		case len(run.paths) == 0:
+		case run.Done:
+			o.logger.Warn("a capture was read into this log before: it is not read again, which would double its rows; "+
+				"want another --log and --store for that", "pcap", run.paths, "began", began)
+		case len(run.paths) < len(run.Sums) || run.Options != start.Options:
+			o.logger.Warn("the reading of a capture was cut off, and goes on only with the same captures, --host, --name, "+
+				"--records and program: it is not read; want these, or another --log and --store", "pcap", run.paths,
+				"began", began, "captures", len(run.Sums))
+		default:
+			todo = append(todo, run)
+		}
+	}
+	return todo, nil
+}
+
+// captureRuns returns the runs that follow from the messages up to one, in the order of their beginning. A start begins
+// a run of those of its captures that are in no run before.
+func (o *opener) captureRuns(ctx context.Context, last uint64) (runs []*captureRun, err error) {
+	for next := uint64(1); next <= last; {
+		entries, err := o.books.Read(ctx, topicCaptures, next, 64)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			if next = e.Seq + 1; e.Seq > last {
+				break
+			}
+			x, err := readCaptureRun(e.Data)
+			if err != nil {
+				return nil, fmt.Errorf("message %d of topic %s: %w", e.Seq, topicCaptures, err)
+			}
+			if i := slices.IndexFunc(runs, x.same); i >= 0 && x.Done {
+				runs[i].Done = true
+				continue
+			}
+			x.Sums = slices.DeleteFunc(x.Sums, func(sum string) bool {
+				return slices.ContainsFunc(runs, func(r *captureRun) bool { return slices.Contains(r.Sums, sum) })
+			})
+			if len(x.Sums) > 0 {
+				runs = append(runs, x)
+			}
+		}
+	}
+	return runs, nil
+}
+
+// readCaptureRun reads a message. Logs of tamtam before runs could go on have the sum of one capture and when it was
+// begun, as text: it is not known whether such a capture was read to its end, and it is not read again.
+func readCaptureRun(data []byte) (*captureRun, error) {
+	if sum, at, text := strings.Cut(string(data), " "); text && !strings.HasPrefix(sum, "{") {
+		began, err := time.Parse(time.RFC3339, at)
+		return &captureRun{Started: began.UnixNano(), Sums: []string{sum}, Done: true}, err
+	}
+	x := &captureRun{}
+	return x, json.Unmarshal(data, x)
+}
+
+// same reports whether a message is of this run.
+func (r *captureRun) same(o *captureRun) bool {
+	return r.Started == o.Started && slices.Equal(r.Sums, o.Sums)
+}
+
+// captureOptions returns a digest of all on which the batches of captures depend, besides the captures.
+func (o *opener) captureOptions() string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %q %v %v %v", o.version, o.Host, o.Records, o.Names, o.partitions)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// sumOf is a name for what is in a file.
+func sumOf(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, file); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

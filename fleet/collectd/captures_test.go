@@ -1,0 +1,86 @@
+package collectd
+
+import (
+	"bytes"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tamtam/fleet/stream"
+)
+
+// A capture is read into a log once, whatever it is called and whoever reads it. One whose reading was cut off goes on
+// under its first name, with the same captures and options only. Another log is another matter.
+func TestCapturesOnce(t *testing.T) {
+	dir := t.TempDir()
+	path := func(name, text string) string {
+		p := filepath.Join(dir, name)
+		if err := os.WriteFile(p, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	a, b, again, c := path("a", "frames"), path("b", "others"), path("again", "frames"), path("c", "more")
+	var said bytes.Buffer
+	books := stream.NewMemory(0)
+	old := "3f1d30c5a4d5c5a2c2b7c2d1 2026-01-02T03:04:05Z" // as logs had it before
+	if _, err := books.Append(t.Context(), topicCaptures, "", []byte(old)); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Unix(1_800_000_000, 0)
+	read := func(books stream.Log, host string, paths ...string) (o *opener, runs []*captureRun) {
+		now = now.Add(time.Second)
+		o = &opener{books: books, logger: slog.New(slog.NewTextHandler(&said, nil)), started: now,
+			Sources: Sources{Host: host}}
+		runs, err := o.unread(t.Context(), paths)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o, runs
+	}
+	for i, step := range []struct {
+		host  string
+		paths []string
+		runs  [][]string // that are read
+		since []int      // seconds from the first start to when each was begun
+		done  int        // how many of them are read to their end
+		said  string
+	}{
+		{"h", []string{a, b, again}, [][]string{{a, b}}, []int{1}, 0, "two captures have the same bytes"},
+		{"h", []string{b, again}, [][]string{{again, b}}, []int{1}, 0, ""}, // killed: it goes on, in its first order
+		{"h", []string{a}, nil, nil, 0, "cut off, and goes on only with the same captures"},
+		{"other", []string{a, b}, nil, nil, 0, "cut off, and goes on only with the same captures, --host"},
+		{"h", []string{a, b, c}, [][]string{{a, b}, {c}}, []int{1, 5}, 1, ""},
+		{"h", []string{c, a}, [][]string{{c}}, []int{5}, 1, "was read into this log before"},
+		{"h", []string{a, b, c}, nil, nil, 0, "was read into this log before"},
+	} {
+		said.Reset()
+		o, runs := read(books, step.host, step.paths...)
+		if len(runs) != len(step.runs) || (said.Len() == 0) != (step.said == "") ||
+			!strings.Contains(said.String(), step.said) {
+			t.Fatalf("step %d: %d runs, want %d; said %q, want %q", i, len(runs), len(step.runs), said.String(), step.said)
+		}
+		for j, run := range runs {
+			if began := now.Unix() - int64(i+1) + int64(step.since[j]); !slices.Equal(run.paths, step.runs[j]) ||
+				run.Started != began*int64(time.Second) {
+				t.Errorf("step %d: run of %v begun at %d, want %v at %d", i, run.paths, run.Started, step.runs[j], began)
+			}
+			if j < step.done {
+				f, err := o.captureFeed(run)
+				if err == nil {
+					err = f.done(t.Context())
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	if _, runs := read(stream.NewMemory(0), "h", a); len(runs) != 1 {
+		t.Errorf("%d runs into another log, want 1", len(runs))
+	}
+}

@@ -1,0 +1,295 @@
+// Package collectd is the fleet's collector as one process: sources into the log, the log into the store, the store on
+// a page, each if it is a role of the process; with metrics of all of them.
+//
+// What belongs here: what puts the packages of fleet together. Not: flags.
+package collectd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"tamtam/collector/alarm"
+	"tamtam/collector/result"
+	"tamtam/collector/topology"
+	"tamtam/fleet/jetstream"
+	"tamtam/fleet/join"
+	"tamtam/fleet/parquet"
+	"tamtam/mgmt/web"
+	"tamtam/mgmt/web/door"
+)
+
+// The roles of a process.
+const (
+	RoleLog    = "log"    // a node of the log, also for other processes
+	RoleIngest = "ingest" // reads sources into the log
+	RoleJoin   = "join"   // joins its share of the log's partitions into the store
+	RoleServe  = "serve"  // shows the store as a page
+)
+
+// Roles lists all of them.
+func Roles() []string { return []string{RoleLog, RoleIngest, RoleJoin, RoleServe} }
+
+// A Config is what one process does.
+type Config struct {
+	Roles  []string
+	Server jetstream.ServerOptions // of the server in this process, if there is one: see [Config.Serves]
+	// Log is the log; without URLs it is in this process. Partitions are those of each kind of event, in all processes
+	// of the log for ever.
+	Log        jetstream.Options
+	Partitions int
+	Store      parquet.Options
+	Join       join.Options // and the paths and the topology, also for other roles
+	Most       int          // partitions that this process joins at once; 0 is all that are free
+	Sources
+	Graphs   bool         // the switches of the topology are asked for the graphs to join along
+	Topology string       // the name of the file of Join.Topology
+	Alarm    float64      // as for [alarm.New]; negative is without alarms
+	HTTP     *door.Config // of page and metrics; nil is neither
+	Version  string       // of this program
+	Logger   *slog.Logger
+}
+
+// Has reports whether the process has a role.
+func (c *Config) Has(role string) bool { return slices.Contains(c.Roles, role) }
+
+// Serves reports whether there is a server of the log in this process.
+func (c *Config) Serves() bool {
+	return c.Has(RoleLog) || len(c.Log.URLs) == 0 && (c.Has(RoleIngest) || c.Has(RoleJoin))
+}
+
+// Run runs the roles of a process until ctx ends.
+func Run(ctx context.Context, c Config) error {
+	if err := c.askGraphs(ctx); err != nil {
+		return err
+	}
+	d := &daemon{Config: c, started: time.Now()}
+	if c.Alarm >= 0 {
+		var err error
+		if d.rules, err = alarm.New(c.Join.Paths, c.Alarm); err != nil {
+			return err
+		}
+	}
+	return d.run(ctx)
+}
+
+// A daemon is the roles of one process, put together.
+type daemon struct {
+	Config
+	rules   *alarm.Rules // nil: there are no alarms
+	started time.Time
+
+	server *jetstream.Server // nil: there is none in this process
+
+	messages *jetstream.Log // of events; nil without the roles ingest and join
+	work     *jetstream.Log // of who joins what: it does not age
+	files    *parquet.Store
+	counted  *countedStore
+	pool     *join.Pool
+	losses   join.Losses
+	feeds    []*feed
+
+	end     context.CancelCauseFunc
+	running sync.WaitGroup
+}
+
+// closeWithin is how long the last messages may take into a log that does not answer.
+const closeWithin = 10 * time.Second
+
+// run starts from the log upwards, and stops from the sources downwards.
+func (d *daemon) run(ctx context.Context) (err error) {
+	ctx, d.end = context.WithCancelCause(ctx)
+	defer d.end(nil)
+	var entrance *door.Door
+	if d.HTTP != nil {
+		if entrance, err = door.Listen(*d.HTTP); err != nil {
+			return fmt.Errorf("--http: %w", err)
+		}
+		defer entrance.Close()
+	}
+	d.tellNetwork()
+	stop, err := d.open(ctx)
+	defer stop()
+	if err != nil {
+		return err
+	}
+	if d.Has(RoleJoin) {
+		d.share()
+		if err := d.pool.Reach(ctx); err != nil {
+			return err
+		}
+	}
+	if d.Has(RoleIngest) {
+		o := &opener{Sources: d.Sources, paths: d.Join.Paths, version: d.Version, log: d.messages, books: d.work,
+			started: d.started, partitions: d.Partitions, logger: d.Logger}
+		if d.feeds, err = o.open(ctx); err != nil {
+			return err
+		}
+	}
+	if entrance != nil {
+		h, err := d.handler(entrance)
+		if err != nil {
+			return err
+		}
+		d.part(func() error { return entrance.Serve(ctx, h) })
+		d.Logger.Info("listening", "http", strings.TrimSuffix(entrance.URL(), "/"))
+	}
+	d.start(ctx)
+	d.Logger.Info("running", "roles", d.Roles)
+	<-ctx.Done()
+	d.running.Wait()
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	d.Logger.Info("stopped")
+	return nil
+}
+
+// part runs a part; if it fails, all end.
+func (d *daemon) part(run func() error) {
+	d.running.Go(func() {
+		if err := run(); err != nil {
+			d.end(err)
+		}
+	})
+}
+
+// open opens log and store. What stop closes may be less than all if there is an error.
+func (d *daemon) open(ctx context.Context) (stop func(), err error) {
+	var closers []func()
+	stop = func() {
+		for i := len(closers) - 1; i >= 0; i-- {
+			closers[i]()
+		}
+	}
+	var name string // of the log
+	if d.Serves() {
+		if d.server, err = jetstream.StartServer(d.Config.Server); err != nil {
+			return stop, err
+		}
+		closers = append(closers, d.server.Close)
+	}
+	if d.Has(RoleIngest) || d.Has(RoleJoin) {
+		o := d.Log
+		if len(o.URLs) == 0 {
+			o.Server = d.server
+		}
+		if d.messages, err = jetstream.Open(ctx, o); err != nil {
+			return stop, err
+		}
+		closers = append(closers, d.messages.Close)
+		o.MaxAge, o.MaxBytes = 0, 1<<20
+		if d.work, err = jetstream.Open(ctx, o); err != nil {
+			return stop, err
+		}
+		closers = append(closers, d.work.Close)
+		if name, err = agree(ctx, d.work, d.Partitions); err != nil {
+			return stop, err
+		}
+	}
+	if d.Has(RoleJoin) || d.Has(RoleServe) {
+		d.files, err = parquet.Open(d.Store)
+		d.counted = newCountedStore(d.files, d.Store.Dir, d.Logger)
+	}
+	if err == nil && d.Has(RoleJoin) && name != "" {
+		err = d.files.Joins(name)
+	}
+	return stop, err
+}
+
+// share makes the pool that joins this process' share of the partitions.
+func (d *daemon) share() {
+	var names []string
+	for _, kind := range []result.Kind{result.Stamps, result.Drops, result.Periods, result.Sketches, result.Records} {
+		for i := range d.Partitions {
+			names = append(names, kind.Partition(i))
+		}
+	}
+	d.pool = &join.Pool{
+		Worker: join.Worker{Log: d.messages, Store: d.counted, Logger: d.Logger, Lost: d.losses.Add, Options: d.Join},
+		Work:   d.work, Partitions: names, Most: d.Most, Hold: d.Log.HoldTime / 3,
+	}
+}
+
+func (d *daemon) start(ctx context.Context) {
+	d.part(func() error { return d.read(ctx) })
+	if d.Graphs {
+		d.part(func() error { return d.watchGraphs(ctx) })
+	}
+	if d.pool != nil {
+		d.part(func() error { return d.pool.Run(ctx) })
+	}
+}
+
+// read begins to read all feeds.
+func (d *daemon) read(ctx context.Context) error {
+	for _, feed := range d.feeds {
+		if feed.before == nil {
+			continue
+		}
+		if err := feed.before(ctx); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+	}
+	for _, feed := range d.feeds {
+		d.part(func() error { return feed.run(ctx) })
+	}
+	return nil
+}
+
+// tellNetwork logs what the topology does not say.
+func (d *daemon) tellNetwork() {
+	if d.Join.Topology == nil {
+		return
+	}
+	for _, note := range d.Join.Topology.Notes {
+		d.Logger.Warn("topology: "+note, "file", d.Topology)
+	}
+	for _, n := range d.Join.Topology.Nodes {
+		if n.Kind == topology.Switch && n.ID == 0 {
+			d.Logger.Warn("topology: a switch has no id: what stamps say of it is not told by its name", "file",
+				d.Topology, "switch", n.Name)
+		}
+	}
+}
+
+// handler answers with the metrics and, in role serve, with the page.
+func (d *daemon) handler(entrance *door.Door) (http.Handler, error) {
+	mux := http.NewServeMux()
+	metrics := promhttp.HandlerFor(d.registry(), promhttp.HandlerOpts{MaxRequestsInFlight: 4})
+	mux.Handle("GET /metrics", entrance.Behind(metrics))
+	if d.Has(RoleServe) {
+		cfg := web.Config{Title: "tamtam-collectd", Note: "What the store in " + d.Store.Dir + " has.",
+			Store: d.files, Troubles: d.troubles, Alarms: d.rules, Enter: entrance.Enter}
+		if d.Join.Topology != nil { // else what stamps say
+			cfg.Topology = web.Told(d.Join.Topology, d.Topology)
+		}
+		p, err := web.New(cfg)
+		if err != nil {
+			return nil, err
+		}
+		mux.Handle("/", p)
+	}
+	return mux, nil
+}
+
+// troubles says in words why rows may not be in the store yet, or never.
+func (d *daemon) troubles() []string {
+	why := append(d.counted.troubles(), d.losses.Troubles()...)
+	if d.server != nil && d.server.Trouble() != "" {
+		why = append(why, fmt.Sprintf("sources wait, since the log in %s cannot be written: %s", d.Config.Server.Dir,
+			d.server.Trouble()))
+	}
+	return why
+}

@@ -1,0 +1,265 @@
+package collectd
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"tamtam/collector/result"
+	"tamtam/fleet/event"
+	"tamtam/fleet/jetstream"
+	"tamtam/fleet/join"
+)
+
+// flip turns the bits of a byte behind a text in each of the files of a topic that has it.
+func flip(t *testing.T, dir, topic string, text []byte, behind int) {
+	t.Helper()
+	blocks, err := filepath.Glob(filepath.Join(dir, "jetstream", "*", "streams", "tamtam-"+topic, "msgs", "*.blk"))
+	found := false
+	for _, path := range blocks {
+		block, readErr := os.ReadFile(path)
+		if at := bytes.Index(block, text); readErr == nil && at >= 0 {
+			block[at+behind] ^= 0xff
+			found = true
+			err = os.WriteFile(path, block, 0o600)
+		}
+	}
+	if err != nil || !found {
+		t.Fatalf("topic %s: %v, and what is to be damaged was found: %v", topic, err, found)
+	}
+}
+
+// damagedLog is a log with partitions of stamps: a frame each second, from two sources in turn.
+type damagedLog struct {
+	t      *testing.T
+	dir    string
+	said   bytes.Buffer
+	losses join.Losses
+	store  *result.Memory
+}
+
+const testSecond = int64(time.Second)
+
+// with runs something with a server and a log.
+func (d *damagedLog) with(do func(log *jetstream.Log)) {
+	d.t.Helper()
+	server, err := jetstream.StartServer(jetstream.ServerOptions{Dir: d.dir})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer server.Close()
+	log, err := jetstream.Open(d.t.Context(), jetstream.Options{Server: server, HoldTime: time.Second})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer log.Close()
+	do(log)
+}
+
+// join joins the log until the first partition is joined up to a message, and another one is held.
+func (d *damagedLog) join(log *jetstream.Log, last uint64) {
+	d.t.Helper()
+	ctx, stop := context.WithTimeout(d.t.Context(), time.Minute)
+	defer stop()
+	pool := &join.Pool{
+		Worker: join.Worker{Log: log, Store: d.store, Logger: slog.New(slog.NewTextHandler(&d.said, nil)),
+			Lost: d.losses.Add, Options: join.Options{Window: time.Second}},
+		Work: log, Partitions: []string{"tailstamp-0", "tailstamp-1"}, Hold: 100 * time.Millisecond,
+	}
+	if err := pool.Reach(ctx); err != nil {
+		d.t.Fatal(err)
+	}
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := pool.Run(ctx); err != nil {
+			d.t.Error(err)
+		}
+	})
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		at, _ := d.store.Last(ctx, "tailstamp-0")
+		if at.Last >= last && pool.Held("tailstamp-0") && pool.Held("tailstamp-1") {
+			break
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+	}
+	if ctx.Err() != nil {
+		d.t.Errorf("partitions are held: %v, %v", pool.Held("tailstamp-0"), pool.Held("tailstamp-1"))
+	}
+	stop()
+	running.Wait()
+}
+
+// A stampSource is one source.
+type stampSource struct {
+	d      *damagedLog
+	writer *event.Writer
+}
+
+func (d *damagedLog) teller(name string) *stampSource {
+	d.t.Helper()
+	w, err := event.NewWriter(result.Stamps, name)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return &stampSource{d, w}
+}
+
+// send tells of a frame, of the flow from a port, at a second.
+func (s *stampSource) send(log *jetstream.Log, second int64, port byte) {
+	at := second * testSecond
+	s.writer.Stamped(&event.Frame{Time: at,
+		Flow: event.Flow{Form: event.IPv4, Protocol: 17, SourcePort: uint16(port)<<8 | uint16(second)},
+		Hops: []event.Hop{{Switch: 1, In: 1, Out: 2, Arrival: at, Departure: at + 1}}})
+	s.finish(log, at)
+}
+
+func (s *stampSource) finish(log *jetstream.Log, promise int64) {
+	if _, err := log.Append(s.d.t.Context(), "tailstamp-0", "", s.writer.Finish(promise)); err != nil {
+		s.d.t.Fatal(err)
+	}
+}
+
+// rows returns the seconds that have rows without the flag, those with it, and those in doubt, of all up to a time.
+func (d *damagedLog) rows(until int64) (whole, flagged, doubted []int64) {
+	_ = d.store.Each(d.t.Context(), 0, 1<<62, func(b *result.Batch) bool {
+		for _, h := range b.Hops {
+			if h.Flags&result.Gap == 0 {
+				whole = append(whole, h.Window.Start/testSecond)
+			} else {
+				flagged = append(flagged, h.Window.Start/testSecond)
+			}
+		}
+		for _, a := range b.Amends {
+			for s := a.From / testSecond; s <= min(a.To, until)/testSecond; s++ {
+				doubted = append(doubted, s)
+			}
+		}
+		return true
+	})
+	slices.Sort(whole)
+	slices.Sort(doubted)
+	return whole, flagged, slices.Compact(doubted)
+}
+
+// Of a log whose files are damaged while it is stopped: what cannot be read is told with its partition, the rows of its
+// time are in doubt, and the others are not; each partition is joined, though nobody can be given one any more by what
+// shared them out.
+func TestDamagedLog(t *testing.T) {
+	d := &damagedLog{t: t, dir: t.TempDir(), store: result.NewMemory(0)}
+	d.with(func(log *jetstream.Log) {
+		d.join(log, 0)
+		one, other := d.teller("leaf1"), d.teller("leaf2")
+		for s := int64(100); s < 120; s++ {
+			one.send(log, s, 0x55)
+			other.send(log, s, 0x66)
+		}
+		one.finish(log, event.Ended)
+		other.finish(log, event.Ended)
+	})
+	flip(t, d.dir, "tailstamp-0", frameOf(0x55, 110), 0)
+	flip(t, d.dir, "tailstamp-0", frameOf(0x66, 110), 0)
+	flip(t, d.dir, "partitions-2", []byte("a partition"), 0)
+	d.with(func(log *jetstream.Log) { d.join(log, 42) })
+	whole, flagged, doubted := d.rows(200 * testSecond)
+	for s := int64(100); s < 120; s++ {
+		near := s >= 109 && s <= 111
+		if n := len(slices.DeleteFunc(slices.Clone(whole), func(x int64) bool { return x != s })); n != 2 && !near {
+			t.Errorf("second %d: %d rows are whole, want 2", s, n)
+		}
+	}
+	if slices.Contains(whole, 110) || !slices.Contains(doubted, 110) || slices.Contains(doubted, 105) ||
+		slices.Contains(doubted, 115) {
+		t.Errorf("whole %v, flagged %v, in doubt %v: want that 110 is in doubt, and not 105 and 115",
+			whole, flagged, doubted)
+	}
+	for _, want := range []string{"the log is damaged: messages that were not joined cannot be read",
+		"partition=tailstamp-0 from=21 to=22", "some partition would be given to nobody"} {
+		if !strings.Contains(d.said.String(), want) {
+			t.Errorf("%q is not said: %s", want, d.said.String())
+		}
+	}
+	told := d.losses.Troubles()
+	if len(told) != 1 ||
+		!strings.Contains(told[0], "2 messages of partition tailstamp-0, between 21 and 22, are lost since ") ||
+		!strings.Contains(told[0], "the log is damaged") || d.losses.Count("tailstamp-0") != 2 {
+		t.Errorf("told %q, want 2 messages", told)
+	}
+}
+
+// frameOf is what stands in the log of a source's frame of a second, from its source port on.
+func frameOf(port, second byte) []byte {
+	return []byte{port, second, 0, 0, 1, 1, 1, 2, 0} // a hop, its switch, ports and flags
+}
+
+// recordLeft is from the source port of a batch's only frame to a byte of the length of the next record: the rest of
+// the frame, a hash, and two bytes of the length.
+const recordLeft = 11 + 8 + 2
+
+// What is damaged in the log of windows that are open, of messages that went into batches before it was stopped, is in
+// doubt too; and a log that lost its end does not take new messages for those that were there. While the log runs so.
+func TestDamagedOpenWindows(t *testing.T) {
+	for name, c := range map[string]struct {
+		port   byte // of leaf1's frame
+		behind int
+		runs   bool
+	}{
+		"one": {port: 104}, "the last": {port: 109}, "while it runs": {port: 104, runs: true},
+		"the end": {port: 108, behind: recordLeft},
+	} {
+		d := &damagedLog{t: t, dir: t.TempDir(), store: result.NewMemory(0)}
+		one, other := d.teller("leaf1"), d.teller("leaf2")
+		d.with(func(log *jetstream.Log) {
+			for s := int64(100); s < 110; s++ {
+				if s == 105 { // behind what is damaged: the next message says nothing of its time
+					other.send(log, 100, 0x66)
+					other.send(log, 101, 0x66)
+				}
+				one.send(log, s, 0x55)
+			}
+			d.join(log, 12)
+			if c.runs {
+				flip(t, d.dir, "tailstamp-0", frameOf(0x55, c.port), c.behind)
+				d.join(log, 12)
+			}
+		})
+		if !c.runs {
+			flip(t, d.dir, "tailstamp-0", frameOf(0x55, c.port), c.behind)
+		}
+		d.with(func(log *jetstream.Log) {
+			d.join(log, 12)
+			for s := int64(102); s < 120; s++ {
+				other.send(log, s, 0x66)
+				if s >= 110 {
+					one.send(log, s, 0x55)
+				}
+			}
+			one.finish(log, event.Ended)
+			other.finish(log, event.Ended)
+			d.join(log, 42)
+		})
+		whole, flagged, doubted := d.rows(200 * testSecond)
+		for s := int64(100); s < 120; s++ {
+			n := len(slices.DeleteFunc(slices.Clone(whole), func(x int64) bool { return x != s }))
+			if n != 2 && !slices.Contains(doubted, s) {
+				t.Errorf("%s: second %d: %d rows are whole of 2, and there is no doubt: flagged %v, in doubt %v",
+					name, s, n, flagged, doubted)
+			}
+		}
+		if slices.Contains(doubted, 115) || slices.Contains(doubted, 100) || len(d.losses.Troubles()) != 1 {
+			t.Errorf("%s: in doubt %v, told %q: want neither 100 nor 115, and that it is told", name, doubted,
+				d.losses.Troubles())
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package collectd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tamtam/collector/result"
+	"tamtam/fleet/dial"
+	"tamtam/fleet/ingest"
+	"tamtam/internal/command"
+)
+
+// askGraphs asks the switches of the topology for the graphs of their flow groups.
+func (c *Config) askGraphs(ctx context.Context) error {
+	if !c.Graphs {
+		return nil
+	}
+	file, notes, err := dial.Monitored(ctx, c.Join.Topology, c.Dial)
+	if err != nil {
+		return fmt.Errorf("--graphs: %w", err)
+	}
+	for _, note := range notes {
+		c.Logger.Warn(note)
+	}
+	if len(file.Graphs) == 0 {
+		c.Logger.Warn(dial.ErrNoGraphs.Error())
+	}
+	for _, one := range file.Graphs {
+		c.Logger.Info(one.String())
+	}
+	c.Join.Paths = file
+	return CheckTargets(file, "--graphs")
+}
+
+// CheckTargets refuses a file of paths and graphs with targets that the log could not tell apart. from names the file.
+func CheckTargets(file dial.File, from string) error {
+	of := map[string]string{}
+	for _, m := range ingest.Markings(file) {
+		if other, twice := of[m.Source()]; twice {
+			return command.Usagef("%s: targets %s and %s end in the same %q: want them to differ there", from, other,
+				m.Target, m.Source())
+		}
+		of[m.Source()] = m.Target
+	}
+	return nil
+}
+
+// tellWithin is how long it may take to tell the log that the graphs were others.
+const tellWithin = 10 * time.Second
+
+// watchGraphs returns an error when the switches make other graphs: rows by those of the start might be wrong. Those of
+// what was reported since they were confirmed last are in doubt.
+func (d *daemon) watchGraphs(ctx context.Context) error {
+	unasked := func(err error) { d.Logger.Warn("the graphs may be others now: " + err.Error()) }
+	since, changed := d.Join.Paths.Changed(ctx, d.Join.Topology, d.Dial, dial.AskGraphs, unasked)
+	if !changed {
+		return nil
+	}
+	err := fmt.Errorf("--graphs: the switches have other sessions than at %s, and make other graphs: losses since then "+
+		"may be none, and have the flag gap: want a new start", since.Format(time.RFC3339))
+	return errors.Join(err, d.doubtGraphs(ctx, since))
+}
+
+// doubtGraphs tells the log that what switches reported since a time was of other graphs.
+func (d *daemon) doubtGraphs(ctx context.Context, since time.Time) error {
+	ctx, cancel := context.WithTimeout(ctx, tellWithin)
+	defer cancel()
+	for _, feed := range d.feeds {
+		for _, s := range feed.senders {
+			if s.Kind() != result.Periods {
+				continue
+			}
+			if err := s.DoubtSince(ctx, since); err != nil {
+				return fmt.Errorf("rows since then lack the flag: the log is not told: %w", err)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,273 @@
+package collectd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"tamtam/collector/capture"
+	"tamtam/collector/result"
+	"tamtam/fleet/dial"
+	"tamtam/fleet/event"
+	"tamtam/fleet/ingest"
+	"tamtam/fleet/stream"
+)
+
+// Sources are what a process reads into the log.
+type Sources struct {
+	Interfaces []string // of this host
+	Captures   []string // files, which are read together, once into a log
+	// IPFIX and SFlow are where reports of drops come, and RecordUDP is where copies of records come, as HOST:PORT; ""
+	// is nowhere. Sockets are the addresses of all of them.
+	IPFIX, SFlow, RecordUDP string
+	Sockets                 []netip.AddrPort
+	Records                 bool                  // copies of records are read from Interfaces and Captures, too
+	Names                   map[netip.Addr]string // of switches, by the addresses of their reports
+	Host                    string                // the name of this host in those of its sources; "" is its own
+	Sketches                map[string]string     // gNMI targets whose sketch tasks are read, by the names of the switches
+	Dial                    dial.Options          // of switches that are read by gNMI
+}
+
+// A feed reads one thing, for one source of the log or two.
+type feed struct {
+	name    string
+	senders []*ingest.Sender
+	before  func(context.Context) error // nil, or what is done before any feed is read
+	read    func(context.Context) error
+	done    func(context.Context) error // notes that it is read to its end; nil if a feed goes on at each start
+	after   *feed                       // read to its end before this one; nil if there is none
+	ended   chan struct{}               // closed at the end of run; nil if no feed waits for it
+}
+
+// opener makes feeds into a log.
+type opener struct {
+	Sources
+	paths      dial.File // whose switches are read by gNMI
+	version    string    // of this program
+	log        stream.Log
+	books      stream.Log // of what was read: it does not age
+	started    time.Time
+	partitions int
+	logger     *slog.Logger
+}
+
+// open opens all that is to be read, so that what cannot be is known at once.
+func (o *opener) open(ctx context.Context) ([]*feed, error) {
+	if o.Host == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			return nil, fmt.Errorf("the name of this host: %w: want --host NAME", err)
+		}
+		o.Host = host
+	}
+	var feeds []*feed
+	var failed error
+	add := func(one *feed, err error) {
+		failed = errors.Join(failed, err)
+		feeds = append(feeds, one)
+	}
+	for _, name := range o.Interfaces {
+		add(o.watch(name))
+	}
+	if len(o.Captures) > 0 {
+		list, err := o.captures(ctx, o.Captures)
+		failed = errors.Join(failed, err)
+		feeds = append(feeds, list...)
+	}
+	for _, socket := range []struct {
+		name, address string
+		kind          result.Kind
+		stamped       bool // with the time at which datagrams come
+		take          func(*ingest.Sender) ingest.Datagram
+	}{
+		{"ipfix", o.IPFIX, result.Drops, false,
+			func(s *ingest.Sender) ingest.Datagram { return ingest.NewReports(s, o.Names).IPFIX }},
+		{"sflow", o.SFlow, result.Drops, true,
+			func(s *ingest.Sender) ingest.Datagram { return ingest.NewReports(s, o.Names).SFlow }},
+		{"record-udp", o.RecordUDP, result.Records, true,
+			func(s *ingest.Sender) ingest.Datagram { return ingest.NewRecords(s).UDP }},
+	} {
+		if socket.address != "" {
+			add(o.listen(socket.name, socket.address, socket.kind, socket.stamped, socket.take))
+		}
+	}
+	for _, m := range ingest.Markings(o.paths) {
+		add(o.asked(m.Source(), result.Periods, m.Groups(), func(s *ingest.Sender, tell func(dial.Event)) asking {
+			m.To, m.Tell = s, tell
+			return m
+		}))
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.Sketches)) {
+		add(o.asked(name, result.Sketches, nil, func(s *ingest.Sender, tell func(dial.Event)) asking {
+			return &ingest.Sketching{Switch: name, Target: o.Sketches[name], To: s, Tell: func(e dial.SketchEvent) {
+				tell(dial.Event{Target: e.Target, Kind: e.Kind, Err: e.Err})
+			}}
+		}))
+	}
+	return feeds, failed
+}
+
+func (o *opener) sender(name string, kind result.Kind, live, stamped bool, started time.Time) (*ingest.Sender, error) {
+	return ingest.NewSender(o.log, kind, ingest.Options{Source: event.Name(o.sourceName(name), started),
+		Live: live, Stamped: stamped, Partitions: o.partitions})
+}
+
+// longestHost is how much of the host's name stands in those of sources: behind it the longest name of an interface,
+// and when it was started.
+const longestHost = event.MaxSource - 1 - 15 - 1 - 13
+
+// sourceName is that of what is read on this host: other hosts have interfaces of the same name.
+func (s *Sources) sourceName(name string) string {
+	return s.Host[:min(len(s.Host), longestHost)] + ":" + name
+}
+
+// begin has sources tell that they hear from now on what there is.
+func begin(senders []*ingest.Sender) func(context.Context) error {
+	since := time.Now()
+	return func(ctx context.Context) (err error) {
+		for _, s := range senders {
+			err = errors.Join(err, s.Begin(ctx, since))
+		}
+		return err
+	}
+}
+
+// tap makes a feed that looks through frames.
+func (o *opener) tap(name string, live bool, started time.Time) (*feed, *ingest.Tap, error) {
+	stamps, err := o.sender(name, result.Stamps, live, live, started)
+	if err != nil {
+		return nil, nil, err
+	}
+	drops, err := o.sender(name, result.Drops, live, false, started)
+	if err != nil {
+		return nil, nil, err
+	}
+	const ipfix, sflow = 4739, 6343
+	t := &ingest.Tap{Stamps: stamps, Reports: ingest.NewReports(drops, o.Names), IPFIX: ipfix, SFlow: sflow}
+	senders := []*ingest.Sender{stamps, drops}
+	if o.Records {
+		copies, err := o.sender(name, result.Records, live, live, started)
+		if err != nil {
+			return nil, nil, err
+		}
+		t.Records = ingest.NewRecords(copies)
+		senders = append(senders, copies)
+	}
+	return &feed{name: name, senders: senders}, t, nil
+}
+
+func (o *opener) watch(name string) (*feed, error) {
+	in, err := capture.Listen(name)
+	if err != nil {
+		return nil, fmt.Errorf("--interface %s: %w", name, err)
+	}
+	f, t, err := o.tap(name, true, o.started)
+	if err != nil {
+		return nil, errors.Join(err, in.Close())
+	}
+	f.before = begin(f.senders)
+	t.Sockets = o.Sockets
+	f.read = func(ctx context.Context) error { return errors.Join(ingest.Watch(ctx, in, t), in.Close()) }
+	return f, nil
+}
+
+// listen makes a feed of what datagrams to a socket have; stamped: with the time at which they come.
+func (o *opener) listen(name, address string, kind result.Kind, stamped bool,
+	take func(*ingest.Sender) ingest.Datagram,
+) (*feed, error) {
+	conn, err := net.ListenPacket("udp", address)
+	if err != nil {
+		return nil, fmt.Errorf("--%s: %w", name, err)
+	}
+	s, err := o.sender(name, kind, true, stamped, o.started)
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	datagram := take(s)
+	read := func(ctx context.Context) error {
+		return errors.Join(ingest.Serve(ctx, conn, datagram, s), conn.Close())
+	}
+	senders := []*ingest.Sender{s}
+	return &feed{name: name, senders: senders, before: begin(senders), read: read}, nil
+}
+
+// asking is what asks a switch by gNMI, until ctx ends.
+type asking interface {
+	Read(ctx context.Context, o dial.Options) error
+}
+
+// asked makes a feed of what a switch answers by gNMI.
+func (o *opener) asked(name string, kind result.Kind, groups []string,
+	of func(*ingest.Sender, func(dial.Event)) asking,
+) (*feed, error) {
+	s, err := ingest.NewSender(o.log, kind, ingest.Options{Source: event.Name(name, o.started), Live: true,
+		Partitions: o.partitions, Groups: groups})
+	if err != nil {
+		return nil, err
+	}
+	a := of(s, teller(o.logger))
+	return &feed{name: name, senders: []*ingest.Sender{s}, before: s.Announce,
+		read: func(ctx context.Context) error { return a.Read(ctx, o.Dial) }}, nil
+}
+
+// teller logs what becomes of a switch's connection and sessions, each state once.
+func teller(logger *slog.Logger) func(dial.Event) {
+	var mu sync.Mutex
+	last := map[string]string{}
+	return func(e dial.Event) {
+		news, bad := e.News()
+		level := slog.LevelInfo
+		if bad {
+			level = slog.LevelWarn
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if last[e.Session] != news {
+			last[e.Session] = news
+			logger.Log(context.Background(), level, news, "target", e.Target, "session", e.Session)
+		}
+	}
+}
+
+// run reads to the end or until ctx ends, and then says that no more comes, and whether that was all. What goes on at
+// the next start where it was, as captures do, says nothing when ctx ends.
+func (f *feed) run(ctx context.Context) error {
+	if f.ended != nil {
+		defer close(f.ended)
+	}
+	if f.after != nil {
+		select {
+		case <-f.after.ended:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	err := f.read(ctx)
+	if f.done != nil && ctx.Err() != nil {
+		return nil
+	}
+	end := (*ingest.Sender).Close
+	if err != nil || ctx.Err() != nil {
+		end = (*ingest.Sender).Leave
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWithin)
+	defer cancel()
+	for _, s := range f.senders {
+		err = errors.Join(err, end(s, last))
+	}
+	if f.done != nil && last.Err() == nil {
+		err = errors.Join(err, f.done(last))
+	}
+	if err != nil {
+		return fmt.Errorf("source %s: %w", f.name, err)
+	}
+	return nil
+}

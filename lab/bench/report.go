@@ -1,0 +1,85 @@
+package bench
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/pprof"
+	"strings"
+	"text/tabwriter"
+)
+
+// A Report is what was measured, and where.
+type Report struct {
+	Bench   string   `json:"bench"`
+	Machine Machine  `json:"machine"`
+	Results []Result `json:"results"`
+}
+
+// A Machine is where something was measured.
+type Machine struct {
+	CPU   string `json:"cpu"`
+	Cores int    `json:"cores"`
+	Go    string `json:"go"`
+	OS    string `json:"os"`
+}
+
+// WriteText writes the report, a result in each line.
+func (r Report) WriteText(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 2, 8, 2, ' ', 0)
+	fmt.Fprintf(w, "%s, %d cores, %s\n", r.Machine.CPU, r.Machine.Cores, r.Machine.Go)
+	for _, x := range r.Results {
+		fmt.Fprintf(w, "%s\t%.3f %s", x.Name, x.Value, x.Unit)
+		if x.Aim != 0 {
+			fmt.Fprintf(w, "\taim %g", x.Aim)
+		}
+		if x.Doubt != "" {
+			fmt.Fprintf(w, "\t%s", x.Doubt)
+		}
+		if x.Source != "" {
+			fmt.Fprintf(w, "\t%s", x.Source)
+		}
+		fmt.Fprintln(w)
+	}
+	return w.Flush()
+}
+
+// ThisMachine is the one on which this process runs.
+func ThisMachine() Machine {
+	m := Machine{
+		CPU: "unknown CPU", Cores: runtime.NumCPU(), Go: runtime.Version(), OS: runtime.GOOS + "/" + runtime.GOARCH,
+	}
+	f, err := os.Open("/proc/cpuinfo")
+	if err != nil {
+		return m
+	}
+	defer f.Close()
+	for sc := bufio.NewScanner(f); sc.Scan(); {
+		if k, v, ok := strings.Cut(sc.Text(), ":"); ok && strings.TrimSpace(k) == "model name" {
+			m.CPU = strings.TrimSpace(v)
+			break
+		}
+	}
+	return m
+}
+
+// Profiled writes a profile of what it calls to a file, if there is one.
+func Profiled(file string, f func() error) error {
+	if file == "" {
+		return f()
+	}
+	out, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	if err := pprof.StartCPUProfile(out); err != nil {
+		return err
+	}
+	err = f()
+	pprof.StopCPUProfile()
+	return errors.Join(err, out.Close())
+}

@@ -1,0 +1,37 @@
+package rows
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"tamtam/lab"
+)
+
+// labOracle is how many flows of each sketch task a lab that is shown counts exactly too.
+const labOracle = 1 << 16
+
+// Show runs a lab, and reads what came of it. Captures are in a directory that is gone afterwards, unless the
+// options name one.
+func Show(ctx context.Context, t *lab.Topology, opts lab.Options) (shown *Run, err error) {
+	if opts.Out == "" {
+		if opts.Out, err = os.MkdirTemp("", "tamtam-lab-"); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(opts.Out)) }()
+	}
+	opts.Oracle = labOracle
+	l, err := lab.New(ctx, t, opts)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	if err := l.Run(ctx, t.RunTime()); err != nil {
+		return nil, err
+	}
+	r, err := l.Result(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return Read(ctx, l, r, opts.Out)
+}
