@@ -188,7 +188,7 @@ func (ms *monitors) putEvents(o *object, a sai.Attr) error {
 	return ms.again(o, a, ms.events, ms.eventRow)
 }
 
-// putInts is like putEvents, for the objects of IFA.
+// putInts does the same as putEvents, for the objects of IFA.
 func (ms *monitors) putInts(o *object, a sai.Attr) error {
 	return ms.again(o, a, ms.ints, ms.tamIntRow)
 }

@@ -76,7 +76,7 @@ func (o *object) within(bounds ...bound) error {
 	return nil
 }
 
-// withinIfSet is like within, for attributes whose default need not be in range.
+// withinIfSet does the same as within, for attributes whose default need not be in range.
 func (o *object) withinIfSet(bounds ...bound) error {
 	return o.within(slices.DeleteFunc(bounds, func(b bound) bool {
 		_, set := sai.Find(o.attrs, b.id)

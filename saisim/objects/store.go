@@ -72,7 +72,7 @@ func (s *Store) Notes() []sai.Notification {
 // Rows returns a copy of the rows that follow from the objects.
 func (s *Store) Rows() config.Set { return s.tables.Clone() }
 
-// RowsOf is like Rows, for the given tables only.
+// RowsOf does the same as Rows, for the given tables only.
 func (s *Store) RowsOf(tables ...config.Table) config.Set { return s.tables.Of(tables...) }
 
 // Tables returns the rows that follow from the objects.

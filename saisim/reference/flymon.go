@@ -341,7 +341,7 @@ func (c *Chip) param(s *sketch, u flymon.Unit, p flymon.Param, results []uint32,
 	}
 }
 
-// digest keeps the packet's key, once, if there is room.
+// digest keeps the packet's key, once, if the limit allows it.
 func (c *Chip) digest(s *sketch, bank int, m *measured) {
 	key := m.vector.And(s.Digest.Key)
 	switch b := &s.status.Banks[bank]; {

@@ -232,7 +232,7 @@ func network(frame []byte) (at int, v6 bool) {
 	return 0, false
 }
 
-// ip6End is DatagramEnd for a frame with a complete IPv6 header at an offset.
+// ip6End implements DatagramEnd for a frame with a complete IPv6 header at an offset.
 func ip6End(frame []byte, ip int) (int, bool) {
 	const noNextHeader = 59
 	h := frame[ip:]

@@ -116,7 +116,6 @@ func TestDelays(t *testing.T) {
 	}
 }
 
-// Copies for mirror sessions are not deliveries, at ingress and egress. Their histories are complete.
 // A group without deliveries has no delays in a report, since they would read as 0.
 func TestNoDelaysAreNotZero(t *testing.T) {
 	text, err := json.Marshal(New(Group{Name: "none"}).Reports()["none"].Delay)
@@ -125,6 +124,7 @@ func TestNoDelaysAreNotZero(t *testing.T) {
 	}
 }
 
+// Copies for mirror sessions are not deliveries, at ingress and egress. Their histories are complete.
 func TestMirrorCopiesDoNotCount(t *testing.T) {
 	for _, attr := range []sai.AttrID{sai.PortAttrIngressMirrorSession, sai.PortAttrEgressMirrorSession} {
 		c := newChip(t)
