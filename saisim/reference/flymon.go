@@ -12,8 +12,8 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// This file has FlyMon, from the text of flymon, of saisim (measuring.go) and of saisim/cmu: one packet after another,
-// each word of a register by its address.
+// This file implements FlyMon from the text of flymon, saisim/engine (measuring.go) and saisim/cmu. It processes one
+// packet after another, and addresses each word of a register separately.
 
 // A measured is a copy in the form for groups of CMUs.
 type measured struct {
