@@ -17,18 +17,19 @@ const (
 	noPeers       = 10005 // no suitable peers for placement: one of the cluster may be away
 	notClustered  = 10074 // replicas > 1 not supported in non-clustered mode
 	resources     = 10023 // insufficient resources
+	inProcess     = 10158 // duplicate message id is in process: an earlier try may still succeed
 	warnBehind    = 3 * time.Second
 	warnAgain     = 30 * time.Second
 	longestPause  = 250 * time.Millisecond
 	shortestPause = time.Millisecond
 )
 
-// passes says that an error may pass if one waits.
+// passes reports whether another try may succeed after this error.
 func passes(err error) bool {
 	var api *jetstream.APIError
 	if errors.As(err, &api) {
 		switch api.ErrorCode {
-		case noPeers, resources:
+		case noPeers, resources, inProcess:
 			return true
 		case notClustered, jetstream.JSErrCodeJetStreamNotEnabledForAccount, jetstream.JSErrCodeJetStreamNotEnabled:
 			return false
