@@ -161,8 +161,8 @@
 // server's own user are admin.
 //
 // The rights of a role are one value (package rights), which is in the context of every external request. It decides
-// which nodes a path of a Get or Subscribe means, which leaves of an entry are read, which nodes a Set may change, and
-// which operations may be performed. Data that appears at several paths is hidden at all if it is hidden at one.
-// Requests of the process itself have no such value. Files of users, roles and certificates are read again while the
-// server runs. Settings that contradict each other are refused at the start, both named.
+// the nodes that a path of a Get or Subscribe means, and the leaves of an entry that are read. It also decides which
+// nodes a Set may change, and which operations may be performed. Data that appears at several paths is hidden at all if
+// it is hidden at one. Requests of the process itself have no such value. Files of users, roles and certificates are
+// read again while the server runs. Settings that contradict each other are refused at the start, both named.
 package mgmt

@@ -89,7 +89,7 @@ func (s *Server) get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse
 	for _, p := range pathsAsked(req) {
 		n, err := s.getPath(ctx, req, p, filter)
 		if status.Code(err) == codes.NotFound {
-			// the data may be missing because CONFIG_DB was emptied or claimed by another server
+			// The data may be missing because CONFIG_DB was emptied or claimed by another server.
 			if err := s.mine(ctx); err != nil {
 				return nil, s.dbError(ctx, err)
 			}

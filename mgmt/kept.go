@@ -249,9 +249,9 @@ func (s *keeping) tryRewrite(ctx context.Context, plan func(was configfile.Rows)
 	return nil
 }
 
-// Begin is called once CONFIG_DB holds the configuration that the switch starts with. source describes its origin in
-// words. fresh means that it replaced whatever was configured before. found is the former content of CONFIG_DB: if it
-// differs, it is archived and the log reports that. A commit that was not confirmed continues, or is undone.
+// Begin continues or undoes a commit that was not confirmed. It is called once CONFIG_DB holds the configuration that
+// the switch starts with. source describes its origin in words. fresh means that it replaced whatever was configured
+// before. found is the former content of CONFIG_DB: if it differs, it is archived and the log reports that.
 func (s *Server) Begin(ctx context.Context, source string, fresh bool, found configfile.Rows) error {
 	return s.kept.begin(ctx, source, fresh, found)
 }

@@ -148,7 +148,7 @@ func (g *Guard) Login(cred Credentials) (Caller, error) {
 
 // refuseLogin returns the error of a refused login, and logs it.
 func (g *Guard) refuseLogin(cred Credentials, why string) error {
-	// Health checks ask every few seconds without credentials; these are not login attempts.
+	// Health checks call this every few seconds without credentials, which is no attempt to log in.
 	if cred.Name != "" || cred.Given || cred.Asks != gpb.GNMI_Capabilities_FullMethodName {
 		g.log.Warn(cred.Transport+" login refused", "user", tree.Cut(tree.OneLine(cred.Name), tree.MaxShown),
 			"method", cred.Asks, "peer", cred.From)

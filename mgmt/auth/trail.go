@@ -16,10 +16,10 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// The audit trail has a record for each Set and operation, whatever its result, for each refused login and access, and
-// for each time that users or certificates were read again. It holds the user, address, protocol, action, paths and
-// result. Values are omitted, since they may be secrets. Config.Audit is the destination. Each record has the message
-// "audit" and the non-empty ones of the attributes below.
+// The audit trail has a record for each Set and operation, whatever its result. It also records each refused login and
+// access, and each time that users or certificates were read again. A record holds the user, address, protocol, action,
+// paths and result. Values are omitted, since they may be secrets. Config.Audit is the destination. Each record has the
+// message "audit" and the non-empty ones of the attributes below.
 
 // Attributes of a record of the audit trail.
 const (

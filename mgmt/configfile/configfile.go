@@ -46,7 +46,7 @@ func Read(path string) (Rows, error) {
 	return c, nil
 }
 
-// Parse is [Read] for text in memory. The names that [Scalars] lists are omitted.
+// Parse parses a text as [Read] does. The names that [Scalars] lists are omitted.
 func Parse(text []byte) (Rows, error) {
 	var tables map[string]json.RawMessage
 	if err := json.Unmarshal(text, &tables); err != nil {
@@ -81,8 +81,9 @@ func Parse(text []byte) (Rows, error) {
 	return c, errors.Join(errors.Join(errs...), c.Check())
 }
 
-// Scalars returns the names at the top of a config_db.json that have a value instead of rows, such as the platform that
-// SONiC's installer noted in older files. SONiC does not load them. A table's name, in capitals, is not among them.
+// Scalars returns the names at the top of a config_db.json that have a value instead of rows. For example, SONiC's
+// installer noted the platform in older files. SONiC does not load them. A table's name, in capitals, is not among
+// them.
 func Scalars(text []byte) (names []string) {
 	var top map[string]json.RawMessage
 	if json.Unmarshal(text, &top) != nil {
@@ -423,8 +424,8 @@ func Write(name string, text io.Reader, mode os.FileMode) error {
 	return syncDir(filepath.Dir(name))
 }
 
-// Replace is [Write] for a file that another program made: it keeps its mode, and follows a symbolic link. A new file
-// has the given mode.
+// Replace writes as [Write] does, but keeps the mode of an existing file, and follows a symbolic link. A new file has
+// the given mode.
 func Replace(name string, text io.Reader, mode os.FileMode) error {
 	if real, err := filepath.EvalSymlinks(name); err == nil {
 		name = real

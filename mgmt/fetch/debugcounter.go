@@ -63,7 +63,7 @@ func (r Reader) DebugCounts(ctx context.Context, only string) (map[string]*debug
 	return out, nil
 }
 
-// DebugRows is the source of the values of debug counters since they were cleared.
+// DebugRows returns the values of debug counters since they were cleared. It is a [Source].
 func (r Reader) DebugRows(ctx context.Context, first string) (map[string]map[string]string, error) {
 	now, err := r.DebugCounts(ctx, first)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Bounds limits a spool. Messages beyond them are dropped, the oldest first, and counted.
+// Bounds are the limits of a spool. Messages beyond them are dropped, the oldest first, and counted.
 type Bounds struct {
 	Bytes int           // of all messages
 	Age   time.Duration // for which a message may wait
@@ -56,7 +56,7 @@ func (s *Spool) Put(now time.Time, data []byte) {
 	for s.bytes+size > s.bounds.Bytes && s.drop() {
 		s.losses.Full++
 	}
-	if s.bytes+size > s.bounds.Bytes { // it does not fit besides the message that is being sent
+	if s.bytes+size > s.bounds.Bytes { // it does not fit beside the message that is being sent
 		s.losses.Full++
 		return
 	}

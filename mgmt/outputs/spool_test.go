@@ -70,7 +70,7 @@ func TestSpoolTooLarge(t *testing.T) {
 	}
 }
 
-// The message that is being sent stays, and a new one may not fit besides it.
+// The message that is being sent stays, and a new one may not fit beside it.
 func TestSpoolBesideWhatIsSent(t *testing.T) {
 	s, now := NewSpool(Bounds{Bytes: 200, Age: time.Minute}), time.Unix(1, 0)
 	s.Put(now, make([]byte, 100))

@@ -22,7 +22,7 @@ const (
 	silence = 30 * time.Second
 	// sendTime bounds the time to send one event.
 	sendTime = 30 * time.Second
-	// never is the sample interval of counters, which change with every packet and are not sent.
+	// never is the sample interval of counters, which change with every packet and are practically never sent.
 	never = 365 * 24 * time.Hour
 )
 

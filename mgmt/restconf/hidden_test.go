@@ -341,7 +341,7 @@ func (g *guarded) everywhere(r *rand.Rand) []*gpb.Path {
 	return paths
 }
 
-// asItIs reports whether a top node shows raw rows or summaries, and no lists.
+// asItIs reports whether a top node shows raw rows or summaries, so that a line about it concerns no other list.
 func asItIs(top string) bool {
 	return slices.Contains([]string{"config-rows", "configurations", "tallies", "not-in-force"}, top)
 }

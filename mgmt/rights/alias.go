@@ -28,8 +28,8 @@ func (v *View) most(db swss.DBName, table, key string) access.Level {
 	return least
 }
 
-// limit returns the lowest level that lines of the file, except that for all, grant for a node in any of the entries
-// that a pattern matches.
+// limit returns the lowest level that lines of the file grant for a node in any of the entries that a pattern matches.
+// The line for all does not count.
 func (v *View) limit(n *tree.Node, keys []string) access.Level {
 	least := access.Write
 	for _, g := range v.grants[n] {

@@ -14,10 +14,10 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A program that shows a configuration as commands must know which rows of CONFIG_DB the tree represents completely. A
+// A program that shows a configuration as commands needs the rows of CONFIG_DB that the tree represents completely. A
 // row may have fields without a leaf, or values in another form than a Set would write. There is no list of that; it is
-// tried. Each entry is written again in memory with the values of its leaves, as a Set would, and the result is
-// compared with the present rows.
+// tried. Each entry is written again in memory with the values of its leaves, as a Set would. The result is compared
+// with the present rows.
 
 // Whether a row is represented by other nodes of the tree.
 const (

@@ -131,7 +131,7 @@ func (t *Tx) match(ctx context.Context, g *tree.List, pattern []string) ([]*txEn
 	return out, nil
 }
 
-// create makes an entry exist. If it existed before the Set, it keeps fields that the modules do not know.
+// create makes an entry exist. If it existed before the Set, it keeps fields that are unknown to the modules.
 func (e *txEntry) create() error {
 	e.touched = true
 	if e.present {

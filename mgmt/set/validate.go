@@ -99,7 +99,7 @@ func (t *Tx) inDoubt(e *txEntry) bool {
 	return (&tree.Entry{List: e.List, Rows: e.before}).Own() != nil && t.faults.gone.entryInDoubt(e.List, e.Keys)
 }
 
-// rowInDoubt is inDoubt for a row of an entry. The entry outside of lists has many independent rows.
+// rowInDoubt reports whether the result for a row is uncertain. The entry outside of lists has many independent rows.
 func (t *Tx) rowInDoubt(e *txEntry, row int) bool {
 	if e.List.Parent != nil {
 		return t.inDoubt(e)

@@ -28,7 +28,7 @@ type Node struct {
 	IsList       bool
 	Config       bool
 	Mandatory    bool
-	Plain        bool  // it is or contains a node that a Set writes here, unless Kept
+	Plain        bool  // it is or contains a node that a Set writes here, other than a Kept one
 	Apart        bool  // it is only in answers to requests for it or for nodes below
 	List         *List // the nearest list; a list's own
 	leaf

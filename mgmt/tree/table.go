@@ -16,8 +16,8 @@ type Module struct {
 type Group struct {
 	Path string // "/tam/collectors/collector"
 	Rows []Row
-	// Keys holds the list's own keys that are not part of a row's key but follow from the fields of the first existing
-	// row of the group. Lists below have them too.
+	// Keys holds the list's own keys that are not part of a row's key. They follow from the fields of the first
+	// existing row of the group. Lists below have them too.
 	Keys map[string]Codec
 	// View means that a Set cannot write the list although the model has it as configuration. It is the reason, shown
 	// in errors: the rows are those of another list, which also has their status.

@@ -30,7 +30,7 @@ func GlobEscape(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
 }
 
-// A row with {*} in its key is all matching rows combined, for example the VLANs of a port, or the members of a port
+// A row with {*} in its key is all matching rows combined. Examples are the VLANs of a port, and the members of a port
 // channel.
 
 // Shared returns the entry's keys that the row's key contains, as one text. Entries with equal ones share the row.

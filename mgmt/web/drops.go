@@ -161,7 +161,7 @@ func (d *dropsData) tally(q *request, list []*dropSum, by, param string, name fu
 	d.Tallies = append(d.Tallies, tallies{by, d.Sources, out, more})
 }
 
-// mostDied bounds the packets that are shown besides drops.
+// mostDied bounds the packets that are shown beside drops.
 const mostDied = 12
 
 // died adds packets that were dropped like the chosen drops, with the tables that they passed.

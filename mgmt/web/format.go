@@ -54,7 +54,7 @@ func thousands(digits string) string {
 	return digits
 }
 
-// durText formats a time in nanoseconds with four significant digits.
+// durText formats a time in nanoseconds with up to four significant digits.
 func durText(ns int64) string {
 	abs := math.Abs(float64(ns))
 	for _, u := range []struct {
@@ -68,7 +68,7 @@ func durText(ns int64) string {
 	return strconv.FormatInt(ns, 10) + " ns"
 }
 
-// digits formats a number of at least 1 with four significant digits.
+// digits formats a number of at least 1 with four significant digits, or as an integer if that has more.
 func digits(v float64) string {
 	places := 3
 	for a := math.Abs(v); a >= 10 && places > 0; a /= 10 {

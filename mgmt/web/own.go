@@ -37,7 +37,7 @@ type Count struct {
 // A Death is the fate of a dropped packet.
 type Death struct {
 	Time                               time.Time
-	In, Out, Queue, Reason, Text, Rule string // empty if there is none; In is always set
+	In, Out, Queue, Reason, Text, Rule string // empty if there is none; an empty In or Reason is unknown
 	Flow                               string // empty if it is no IP packet, or incomplete
 	Bytes                              int
 	Tables                             []string // the tables that it passed

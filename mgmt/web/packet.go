@@ -130,7 +130,7 @@ type visitRow struct {
 	RestOK       bool
 	After        int64    // from its first sight to the arrival here
 	Records      []string // the tables
-	Became       string   // the outcome, if it was not dropped
+	Became       string   // the outcome, shown if neither Dropped nor Perhaps is set
 }
 
 type packetData struct {
