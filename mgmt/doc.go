@@ -23,8 +23,8 @@
 //
 // # Views
 //
-// Some rows appear at two paths: at ours, where they are written, and at OpenConfig's. There a Set is either refused
-// with the reason (Group.View), as for access lists, or executed on our path (Group.Through), as for addresses and
+// Some rows appear at two paths: at ours, where they are written, and at OpenConfig's (Group.View). There a Set is
+// either refused with the reason, as for access lists, or executed on our path (Group.Through), as for addresses and
 // subinterfaces. A leaf-list such as the members of a port channel comes from several rows ({*} in Row.Key). Facts
 // about the machine come from Config.Host, as rows of tables that are in no database.
 //

@@ -580,7 +580,7 @@ func TestClearCounters(t *testing.T) {
 		}
 	}
 	db := k.redis.DB(swss.CountersDB).Client()
-	// Of a port that no longer exists.
+	// The port no longer exists.
 	if err := db.HSet(k.ctx, fetch.ClearedKey, "COUNTERS:oid:0x99", "{}").Err(); err != nil {
 		t.Fatal(err)
 	}

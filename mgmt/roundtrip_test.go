@@ -45,7 +45,7 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// turnMark matches the line that holds the number of the last Set.
+// turnMark matches the line that holds the revision of CONFIG_DB.
 var turnMark = regexp.MustCompile(swss.KeyMark + ":.*\n")
 
 // randomConfig returns random rows that the modules represent.

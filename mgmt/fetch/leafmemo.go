@@ -25,7 +25,7 @@ type Memos struct {
 	entries map[*tree.List]map[string]*Memo
 }
 
-// A Memo is what is remembered of an entry.
+// A Memo holds the remembered values of an entry.
 type Memo struct {
 	recall atomic.Pointer[tree.Recall] // for Gets
 

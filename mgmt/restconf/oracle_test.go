@@ -10,8 +10,8 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// An oracle computes the rights of a role by evaluating every rule for every node. Of the server it uses only the names
-// of nodes.
+// An oracle computes the rights of a role by evaluating every rule for every node. It uses only the names of nodes from
+// the server.
 type oracle struct {
 	root   *tree.Node
 	rules  []ruling

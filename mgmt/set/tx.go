@@ -28,7 +28,7 @@ type Tx struct {
 	Model   *tree.Model
 	Reader  fetch.Reader
 	Hub     *fetch.Hub // finds entries by the values of their leaves
-	Turn    string     // the id of the last Set when this one began
+	Turn    string     // the revision of CONFIG_DB when this Set began
 	entries map[string]*txEntry
 	order   []*txEntry // in order of first use
 	faults  *Faults
@@ -357,8 +357,8 @@ func (t *Tx) send(ctx context.Context, packed []byte, turn string) error {
 	return tree.Unavailable(err)
 }
 
-// Replacement returns a function that replaces CONFIG_DB as a whole, or changes nothing. was is its content, read since
-// the Set with the id turn was the last.
+// Replacement returns a function that replaces CONFIG_DB as a whole, or changes nothing. was is its content at the
+// revision turn.
 func Replacement(r fetch.Reader, turn string, was, want configfile.Rows) func(context.Context) error {
 	next := swss.NewTurn()
 	packed := pack(nil, swss.KeyMark, turn, next)

@@ -62,7 +62,8 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-// However many requests come together, each gets the page or is told to retry. All share the rows that are read.
+// However many requests come together, each gets the page, or a response with Retry-After. All share the rows that are
+// read.
 func TestManyAtOnce(t *testing.T) {
 	p := put(t, &result.Batch{Journeys: []result.Journey{{Time: testNow.UnixNano(), Key: "k"}}}, nil)
 	var all sync.WaitGroup
