@@ -12,7 +12,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// This file implements FlyMon from the text of flymon, saisim/engine (measuring.go) and saisim/cmu. It processes one
+// This file implements FlyMon from the text of flymon, saisim/engine/measuring.go and saisim/cmu. It processes one
 // packet after another, and addresses each word of a register separately.
 
 // A measured is a copy in the form for groups of CMUs.
