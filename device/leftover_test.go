@@ -56,8 +56,9 @@ func TestBridgePortsWithoutMembers(t *testing.T) {
 	}
 }
 
-// A port that no row names and that the chip does not give up is told, with the reason, for no row's status could: and
-// it is tried again.
+// A port that no row names and that the chip does not remove is reported with the reason, since no row's status could
+// report it. Its removal is tried again. While another object uses the port, other daemons may heal: the object may be
+// one that only syncd can remove.
 func TestPortsThatStay(t *testing.T) {
 	faults := fault.NewRules(time.Now)
 	addFault(t, faults, fault.Fault{
@@ -71,10 +72,11 @@ func TestPortsThatStay(t *testing.T) {
 		t.Errorf("%s: %s", told.Word(), told.Reason)
 	}
 	faults.Clear()
-	for range 16 { // ever more rarely
-		told = compare(t, s, 1)["orchagent"]
+	if told.Open != 0 {
+		t.Errorf("%d differences keep other daemons from healing", told.Open)
 	}
-	if told.Word() != drift.Consistent || told.Healed == 0 {
-		t.Errorf("%s: %s, healed %d", told.Word(), told.Reason, told.Healed)
+	told = compare(t, s, 4)["orchagent"]
+	if told.Word() != drift.Consistent {
+		t.Errorf("%s: %s", told.Word(), told.Reason)
 	}
 }

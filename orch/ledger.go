@@ -199,6 +199,9 @@ func (l *Ledger) Passes(yield func() bool) {
 	}
 }
 
+// Again requests another pass soon, although no row has changed.
+func (l *Ledger) Again() { l.again = true }
+
 // Freed says during [Ledger.Passes] that there may be room: rows for which there was none are tried again, once.
 func (l *Ledger) Freed() { l.freed = true }
 

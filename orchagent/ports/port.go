@@ -186,7 +186,9 @@ func (o *Orch) removeUnused(ctx context.Context, p *plan) {
 	}
 	for _, lanes := range o.unwanted(p) {
 		if err := o.asic.removeFromASIC(ctx, o.asic.chip.unused[lanes]); err != nil {
-			o.asic.log.Error("an unused port stays in the ASIC", "lanes", lanes, "err", err)
+			if was := o.stuck[lanes]; was == nil || was.Error() != err.Error() {
+				o.asic.log.Error("an unused port stays in the ASIC", "lanes", lanes, "err", err)
+			}
 			o.stuck[lanes] = err
 			continue
 		}
@@ -229,10 +231,17 @@ func (o *Orch) leftovers() drift.Stage {
 			}
 			var found []drift.Finding
 			for _, key := range keys {
-				if slices.Contains(still, key) {
-					why := o.stuck[strings.TrimPrefix(key, leftover)]
-					found = append(found, drift.Finding{Key: key, What: fmt.Sprintf("is named by no row, and stays: %v", why)})
+				if !slices.Contains(still, key) {
+					continue
 				}
+				why := o.stuck[strings.TrimPrefix(key, leftover)]
+				status, _ := sai.StatusOf(why)
+				f := drift.Finding{Key: key, What: fmt.Sprintf("is named by no row, and stays: %v", why)}
+				// An object that uses the port may be one that only syncd can remove, which waits until orchagent is well.
+				if f.Late = status == sai.StatusObjectInUse; f.Late {
+					o.ledger.Again()
+				}
+				found = append(found, f)
 			}
 			return found, nil
 		},
