@@ -12,7 +12,7 @@ import (
 	"tamtam/tamtamtest"
 )
 
-// The example in the documentation is a test.
+// The example in the documentation works.
 func TestExample(t *testing.T) { framesAreStamped(t) }
 
 func TestFramesGoThrough(t *testing.T) {
