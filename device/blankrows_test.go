@@ -110,7 +110,7 @@ func TestRowLosesItsLastField(t *testing.T) {
 	}
 }
 
-// With a blank, empty, NULL or absent field in any row of any table, an empty key, or a row without fields, every
+// Rows are random: with a blank, empty, NULL or absent field, an empty key, or without fields, in any table. Every
 // daemon becomes ready again, and nothing differs.
 func TestRandomBlankRows(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 4}, func(t *testing.T, seed uint64) {

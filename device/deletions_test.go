@@ -12,8 +12,8 @@ import (
 	"tamtam/swss"
 )
 
-// A deleted entry stays in the tree and in the shell, without config, until the managers have received the deletion
-// and orchagent has removed it from the switch; then it disappears.
+// A deleted entry stays in the tree and in the shell, without config. It disappears when the managers have received
+// the deletion and orchagent has removed it from the switch.
 func TestEveryDeletionIsTold(t *testing.T) {
 	racetest.Stepped(t)
 	s := devicetest.NewSim(t, device.SimConfig{Config: variedConfig(t)})

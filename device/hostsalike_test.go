@@ -321,7 +321,7 @@ func TestHostsAlike(t *testing.T) {
 	}
 }
 
-// A streetEvent is something that is present or not, since when, with the resulting knowledge of the switch.
+// A streetEvent records whether something is present, and since when. The switch's rows must follow.
 type streetEvent struct {
 	is    bool
 	since time.Time

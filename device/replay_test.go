@@ -248,7 +248,7 @@ func TestEmptyCaptures(t *testing.T) {
 	}
 }
 
-// A gap of a day, or a clock that was set in the middle of a capture, costs no more work than the packets on both
+// A gap of a day, or a clock that was set in the middle of a capture, costs only the work for the packets on both
 // sides of it. Their times are kept.
 func TestLongSilence(t *testing.T) {
 	in, out := filepath.Join(t.TempDir(), "in.pcap"), t.TempDir()

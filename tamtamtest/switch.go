@@ -47,7 +47,7 @@ func Start(t testing.TB, configDB ...string) *Switch {
 	return StartOn(t, profile.Small(), configDB...)
 }
 
-// StartOn is like [Start], with another chip.
+// StartOn acts like [Start], with another chip.
 func StartOn(t testing.TB, profile profile.Profile, configDB ...string) *Switch {
 	t.Helper()
 	config := device.ConfigDB{"DEVICE_METADATA": {"localhost": {"mac": "02:00:00:00:00:01"}}}

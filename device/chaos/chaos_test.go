@@ -96,7 +96,7 @@ type chaos struct {
 	procs  map[string]*exec.Cmd // nil means killed
 	frozen map[string]bool
 	ways   map[string]*swsstest.Proxy // connection of each daemon to Redis
-	// end of the last fault that makes SAI calls fail; zero if orchagent started after it
+	// failed is the end of the last fault that makes SAI calls fail. It is zero if orchagent started after it.
 	failed time.Time
 }
 

@@ -229,8 +229,8 @@ func cameIn(row swss.FieldValues) (n, lost uint64) {
 	return n, lost
 }
 
-// TestChaosUnderLiveTraffic is like [TestChaosUnderTraffic], with frames that live interfaces carry between two
-// hosts. In addition, the switch has received each frame that a host has sent, or has counted it as lost.
+// TestChaosUnderLiveTraffic extends [TestChaosUnderTraffic] to frames that live interfaces carry between two hosts.
+// In addition, the switch has received each frame that a host has sent, or has counted it as lost.
 func TestChaosUnderLiveTraffic(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes: nothing for the race detector")

@@ -337,8 +337,8 @@ func (c trafficChaos) unflagged(packets map[uint64]uint64) {
 	}
 }
 
-// While daemons are killed and stopped, Redis is full, slow, away, and killed with its data, connections are cut,
-// other clients begin views, and other rows change, a session that is never touched stamps every frame and counts
+// Daemons are killed and stopped, and Redis is full, slow, away, and killed with its data. Connections are cut, other
+// clients begin views, and other rows change. A session that is never touched still stamps every frame and counts
 // each once. A period of alternate marking without a flag has exactly the packets that were sent in it.
 func TestChaosUnderTraffic(t *testing.T) {
 	if testing.Short() {

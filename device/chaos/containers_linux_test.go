@@ -89,7 +89,7 @@ func (c *composition) run(env []string, name string, args ...string) string {
 	return string(out)
 }
 
-// must is like run, but ends the test on an error.
+// must acts like run, but ends the test on an error.
 func (c *composition) must(env []string, name string, args ...string) string {
 	c.Helper()
 	out := c.run(env, name, args...)

@@ -144,7 +144,7 @@ func (p *plant) until(what string, ok func() bool) {
 	p.within(patience, what, ok)
 }
 
-// within is like until with another time limit.
+// within acts like until, with another time limit.
 func (p *plant) within(patience time.Duration, what string, ok func() bool) {
 	p.Helper()
 	ctx, cancel := context.WithTimeout(p.Context(), patience)

@@ -55,7 +55,7 @@ func TestStarvedProcesses(t *testing.T) {
 		}},
 		{"Redis", func() {
 			c.server.Signal(syscall.SIGSTOP)
-			c.pass(starved * 4 / 5) // after starved, connections count as dead
+			c.pass(starved * 4 / 5) // after the full time, connections would count as dead
 			c.server.Signal(syscall.SIGCONT)
 		}},
 		{"all of them, nearly", func() { // they get a twentieth of the time

@@ -108,8 +108,8 @@ func startFull(t *testing.T) *sternSwitch {
 	return s
 }
 
-// With a full configuration on a syncd as strict as SONiC's, no restart changes the ASIC or compares views, and a
-// syncd that has started receives its polls. No request would stop SONiC's syncd.
+// The switch has a full configuration and a syncd as strict as SONiC's. No restart changes the ASIC or compares
+// views, and a syncd that has started receives its polls. No request would stop SONiC's syncd.
 //
 // If orchagent is killed during a view, or while syncd compares, the next one waits for the answers to the earlier
 // requests, however long that takes. It queues nothing behind them, and then makes one view.

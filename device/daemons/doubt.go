@@ -22,7 +22,8 @@ type doubt struct {
 	mu     sync.Mutex
 	reason string
 	tells  func(why string) // receives the reason while sure is false; nil means that nothing receives it
-	// rows that were in force are in force again when the doubt ends; if false, that must still be determined
+	// sure means that rows that were in force are so again when the doubt ends. If it is false, that is not known
+	// yet.
 	sure   bool
 	change chan struct{} // holds a value when reason or sure has changed
 }

@@ -80,15 +80,15 @@ type health struct {
 	mu     sync.Mutex
 	state  DaemonState
 	silent bool                            // another process of that name runs, and owns the row
-	alive  func(ctx context.Context) error // fails when the daemon hangs; nil means that it does not
-	// fails when the daemon receives no change events; nil means that it does
+	alive  func(ctx context.Context) error // fails when the daemon hangs; nil means that it cannot hang
+	// hears fails when the daemon receives no change events; nil means that it receives them.
 	hears  func(ctx context.Context) error
 	lacks  func(ctx context.Context) (r string) // returns what else it waits for; nil means nothing
 	watch  *drift.Watch                         // what the current run compares; nil means nothing
 	lacked DaemonState                          // the last reported reason why a running daemon is not ready
 	before drift.State                          // what earlier runs compared
 	heed   func(reason string)                  // receives each reason; nil means that nothing receives it
-	// why it did not work, until it has worked again for settleTime; zero if it always worked
+	// upset is why the daemon did not work, until it has worked again for settleTime. It is zero if it always worked.
 	upset DaemonState
 	news  chan struct{} // holds a value when the state has changed since the last beat
 }

@@ -34,7 +34,7 @@ func RunHostIfd(ctx context.Context, r *swss.Redis, socket string, c Common) err
 	return RunHostIfdOn(ctx, r, kernel, socket, c)
 }
 
-// RunHostIfdOn is like [RunHostIfd], for the interfaces of another Linux.
+// RunHostIfdOn acts like [RunHostIfd], for the interfaces of another Linux.
 func RunHostIfdOn(ctx context.Context, r *swss.Redis, kernel hostifd.Kernel, socket string, c Common) error {
 	log := logOf(c)
 	h, host := newHealth("hostifd"), hostifd.NewHost(kernel, log)

@@ -91,7 +91,7 @@ func RunSyncd(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) erro
 	return errors.Join(err, cfg.links.Close(cfg.KeepLinks))
 }
 
-// syncdLife is the run of one chip.
+// syncdLife runs syncd with one chip.
 func syncdLife(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) error {
 	notes := make(chan sai.Notification, 1024)
 	start := time.Now()
@@ -149,7 +149,7 @@ func serve(ctx context.Context, syncd *sairedis.Server) error {
 	return g.Wait()
 }
 
-// RunSyncdOn is like [RunSyncd], with an ASIC that the caller owns, drives, and receives notifications from. It has
+// RunSyncdOn acts like [RunSyncd], with an ASIC that the caller owns, drives, and receives notifications from. It has
 // only one run, since the next would need a new ASIC. Where RunSyncd starts again, it returns an error.
 func RunSyncdOn(ctx context.Context, r *swss.Redis, asic sai.API, c Common) error {
 	c = c.Named("syncd")

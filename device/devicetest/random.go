@@ -9,7 +9,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A RandomConfig writes random rows, valid and invalid, over a small set of names, so that they refer to each other,
+// A RandomConfig writes random rows, valid and invalid, over a small set of names. So rows refer to each other,
 // exclude each other, and are deleted while in use.
 type RandomConfig struct{ *rand.Rand }
 

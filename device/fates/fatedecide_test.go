@@ -27,7 +27,8 @@ type modelPacket struct {
 	etherType uint16
 	l3        []byte
 	whole     bool // the IP header is whole
-	// its length is plausible; otherwise the packet is matched up to the end of the frame, and not routed
+	// sized means that its length is plausible. Otherwise the packet is matched up to the end of the frame, and not
+	// routed.
 	sized      bool
 	to, from   netip.Addr
 	ttl, proto uint8
@@ -180,7 +181,7 @@ type admission struct {
 	vlan    uint16 // 0 means at a router interface
 	rif     *modelInterface
 	trapped string // the first trap that applies
-	barred  string // why it may not be sent there; "" means that it may
+	barred  string // the drop reason of the ingress checks; "" if they pass
 	drop    bool   // a trap drops it
 	copies  bool   // there are copies for the CPU
 	path    modelSteps

@@ -64,7 +64,7 @@ func newRecording(t *testing.T, profile profile.Profile, program *pipe.Program, 
 	return newRecordingWith(t, profile, program, fields, func(device.ConfigDB) {})
 }
 
-// newRecordingWith is like newRecording, and also changes the rest of the configuration.
+// newRecordingWith acts like newRecording, and also changes the rest of the configuration.
 func newRecordingWith(t *testing.T, profile profile.Profile, program *pipe.Program, fields swss.FieldValues,
 	change func(device.ConfigDB)) *recorder {
 	t.Helper()

@@ -48,7 +48,7 @@ func Serve(ctx context.Context, r *swss.Redis, chip *saisim.Chip, log *slog.Logg
 	return nil
 }
 
-// Start is like [Serve], but runs in the background until stopped. All requests sent after its return are answered.
+// Start acts like [Serve], but runs in the background until stopped. All requests sent after its return are answered.
 func Start(ctx context.Context, r *swss.Redis, chip *saisim.Chip, log *slog.Logger) (stop func(), err error) {
 	d := newDesk(r, chip, log)
 	if err := d.listener.Sync(ctx); err != nil {

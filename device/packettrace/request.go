@@ -27,7 +27,7 @@ type Request struct {
 	TTL      *uint8  `json:"ttl,omitempty"`      // by default 64
 	DSCP     *uint8  `json:"dscp,omitempty"`     // by default 0
 	Size     *int    `json:"size,omitempty"`     // bytes of the frame without FCS; by default the minimum
-	// by default that of the neighbour Src, if there is one, otherwise 02:00:00:00:00:01
+	// SrcMAC is by default that of the neighbour Src, if there is one, otherwise 02:00:00:00:00:01.
 	SrcMAC   string `json:"src-mac,omitempty"`
 	DstMAC   string `json:"dst-mac,omitempty"`   // by default that of the router interface of the port
 	TCPFlags *uint8 `json:"tcp-flags,omitempty"` // by default 0x10: ACK

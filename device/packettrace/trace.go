@@ -54,7 +54,7 @@ type Copy struct {
 	Bytes   int       `json:"bytes"`
 	Frame   string    `json:"frame,omitempty"`
 	Rewrite []Rewrite `json:"rewrite,omitempty"`
-	Tables  []string  `json:"tables,omitempty"` // the tables that it passed
+	Tables  []string  `json:"tables,omitempty"` // the tables that it ran, in order
 }
 
 // A Counter is a counter that changes, with the difference.

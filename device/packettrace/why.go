@@ -15,13 +15,13 @@ import (
 	"tamtam/swss"
 )
 
-// Limits: how long a flow is watched after a request, the default and the largest number of packets in an answer, and
-// the number of names that are remembered.
+// Limits of queries. A flow is watched for watchFor after a request. An answer has lastEnds packets by default, and
+// at most mostEnds.
 const (
 	watchFor  = 10 * time.Minute
 	lastEnds  = 10
 	mostEnds  = 1000
-	mostKnown = 100_000 // names
+	mostKnown = 100_000 // largest number of names that are remembered
 )
 
 // A FlowRequest selects a flow.
@@ -81,7 +81,7 @@ type End struct {
 	Rule    string   `json:"rule,omitempty"` // the entry that decided a drop
 	Frame   string   `json:"frame"`          // its first bytes
 	Lookups []Lookup `json:"lookups"`
-	Unknown []string `json:"unknown,omitempty"` // lookups with unknown parts
+	Unknown []string `json:"unknown,omitempty"` // the unknown parts of its lookups
 }
 
 // A book answers questions about the fates of packets. It remembers the names of deleted entries.

@@ -25,7 +25,7 @@ const itemTime = 30 * time.Second
 // An Item is one file of the archive.
 type Item struct {
 	Name string
-	// both text and err may be set, for a partial file
+	// Collect may return both text and err, for a partial file.
 	Collect func(ctx context.Context) (text []byte, note string, err error)
 }
 

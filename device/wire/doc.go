@@ -1,11 +1,11 @@
 // Package wire connects a live switch: it moves frames between the interfaces of a Linux host and the ports of a
 // simulated chip, and advances the chip's time with the wall clock.
 //
-// Frames are read in batches from a ring that the kernel writes, each with the time at which the kernel received it,
-// and written with one system call for many. The kernel leaves work undone on a virtual interface, which this package
-// does like a network card: it completes checksums and cuts long TCP segments, since the chip must see frames as they
-// are on a wire. On output, consecutive TCP segments are joined again for the kernel. A frame that is lost between
-// the interface and the chip is counted, with the reason.
+// Frames are read in batches from a ring that the kernel writes, each with the time at which the kernel received it.
+// They are written with one system call for many. The kernel leaves work undone on a virtual interface, which this
+// package does like a network card: it completes checksums and cuts long TCP segments, since the chip must see frames
+// as they are on a wire. On output, consecutive TCP segments are joined again for the kernel. A frame that is lost
+// between the interface and the chip is counted, with the reason.
 //
 // What belongs here: the handling of interfaces. This package does not depend on Redis, SAI or the chip's forwarding.
 package wire

@@ -20,7 +20,7 @@ import (
 )
 
 // A rig is a chip with ports Ethernet0 and Ethernet1 in one VLAN, up, and wired to the interfaces eth0 and eth1 of a
-// namespace, whose peers are the interface "host" of two hosts.
+// namespace. Their peers are the interfaces "host" of two hosts.
 type rig struct {
 	chip  *saisim.Chip
 	place *netns.Namespace
@@ -213,7 +213,7 @@ func (r *rig) wait(t testing.TB, port int, ok func(Port) bool) Port {
 }
 
 // A frame longer than a slot of the ring is received whole. If the interface at the other side has a smaller MTU, the
-// frame is lost there with the reason, which the chip's port counts as an output error.
+// frame is lost there with the reason. The chip's port counts that as an output error.
 func TestLongFrames(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
