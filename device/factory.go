@@ -23,7 +23,7 @@ const maxPorts = 64
 
 // factory adds the rows that a configuration lacks, as factory defaults. These are the switch's name (the host's
 // name) and an address derived from it, so that two switches of one network have different addresses. If no port is
-// configured, it adds the profile's default ports, and at least as many as ports asks for.
+// configured, it adds the profile's default ports, and further ones up to the number in ports.
 func factory(ctx context.Context, r *swss.Redis, p profile.Profile, ports int) error {
 	add := ConfigDB{}
 	metadata := swss.NewTable(r.DB(swss.ConfigDB), schema.CfgDeviceMetadata)

@@ -82,8 +82,8 @@ func (i *input) read() (err error) {
 }
 
 // next returns the input whose head enters first, and the cycle: that of the head's time, or later if the port still
-// receives the frame before it. It returns nil after the last packet. The chip receives frames only when it has
-// capacity, so a capture in which all frames have the same time waits in its file.
+// receives the frame before it. It returns nil after the last packet. The chip is passed a frame only when its port
+// can receive it, so a capture in which all frames have the same time waits in its file.
 func (in inputs) next(chip *saisim.Chip) (first *input, at saisim.Cycle) {
 	for _, i := range in {
 		if i.ended {

@@ -10,7 +10,7 @@ import (
 	"tamtam/mgmt"
 )
 
-// Northbound serves the switch: gNMI at a socket in dir, which must be for it alone, and the operations that query
+// Northbound serves the switch: gNMI at a socket in dir, which must have no other use, and the operations that query
 // the chip. Clients dial target; stop ends it.
 func (s *Sim) Northbound(ctx context.Context, dir string) (target string, stop func() error, err error) {
 	socket := filepath.Join(dir, "mgmt.sock")

@@ -191,8 +191,8 @@ func TestAltMarkTwoSwitches(t *testing.T) {
 	}
 }
 
-// On a switch without time matching, orchagent switches the colours. Step marking measures the same, and reports who
-// switches.
+// On a switch without time matching, orchagent switches the colours. Step marking measures the same, and the row
+// names orchagent.
 func TestAltMarkByOrchestrator(t *testing.T) {
 	small := profile.Small()
 	small.AltMark = profile.AltMarkCapacity{}
@@ -236,7 +236,7 @@ func TestAltMarkByOrchestrator(t *testing.T) {
 	}
 }
 
-// Such a switch reports what it cannot do.
+// Such a switch reports the settings that it does not support.
 func TestAltMarkRefused(t *testing.T) {
 	bare := profile.Small()
 	bare.AltMark = profile.AltMarkCapacity{}

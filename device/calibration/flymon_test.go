@@ -415,8 +415,8 @@ func TestPinnedOverRestart(t *testing.T) {
 	}
 }
 
-// A new orchagent finds its tasks in the chip, which has continued counting, and knows their start times, so the
-// restart is invisible. A new chip starts again.
+// A new orchagent finds its tasks in the chip, which has continued counting, with their start times, so the restart
+// is invisible. A new chip starts again.
 func TestFlyMonRestarts(t *testing.T) {
 	racetest.Stepped(t)
 	for _, tt := range []struct {

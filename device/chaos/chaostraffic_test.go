@@ -176,7 +176,7 @@ func (g *generator) drive(ctx context.Context, chip *saisim.Chip, start time.Tim
 		at := altmark.At(chip.TimeOfDay(now))
 		k := keptInterval.Period(at)
 		if edge := altmark.At(chip.TimeOfDay(now).Add(time.Millisecond)); keptInterval.Period(edge) != k {
-			continue // a few nanoseconds would decide the period of the frame's delimiter
+			continue // nanoseconds would decide the period of the frame's delimiter
 		}
 		if chip.Receive(in, now+200, saisim.Frame{Data: marked, ID: markedID}) == nil {
 			g.mu.Lock()

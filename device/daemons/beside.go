@@ -15,7 +15,7 @@ var beside = []string{"hostd", "sflowd", "fpmsyncd", "hostifd"}
 // Beside returns the names of the optional daemons.
 func Beside() []string { return slices.Clone(beside) }
 
-// BesideHere returns the optional daemons that work on the databases, or ended there without a request.
+// BesideHere returns the optional daemons that work on the databases, or ended there unexpectedly.
 func BesideHere(ctx context.Context, r *swss.Redis) ([]string, error) {
 	marks, err := r.DB(swss.StateDB).Client().HGetAll(ctx, swss.KeyMark).Result()
 	if err != nil && !swss.IsMisuse(err) {

@@ -369,7 +369,7 @@ func HealthOf(ctx context.Context, q Question, names []string) (string, error) {
 	return cmp.Or(strings.Join(more, "; "), "ok"), nil
 }
 
-// Running returns the daemons that every switch has, and those of [Beside] that run, or ended without a request.
+// Running returns the daemons that every switch has, and those of [Beside] that run, or ended unexpectedly.
 func Running(ctx context.Context, q Question) []string {
 	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
 	defer cancel()

@@ -18,7 +18,7 @@ import (
 // means that it does not listen.
 type Addresses struct {
 	Metrics string // for Prometheus
-	// MetricsOpen lets every client read the metrics, even if users are configured.
+	// MetricsOpen opens the metrics to every client, even if users are configured.
 	MetricsOpen bool
 	REST        string // RESTCONF
 	Page        string // the switch's page, for browsers

@@ -17,7 +17,7 @@ type process struct {
 	args []string
 }
 
-// tamtams lists the processes of tamtam.
+// tamtams lists the running daemons of tamtam, as processes in /proc.
 func tamtams(proc string) ([]process, error) {
 	dirs, err := os.ReadDir(proc)
 	if err != nil {

@@ -400,7 +400,7 @@ func TestFates(t *testing.T) {
 	}
 }
 
-// kept compares the drops that the chip keeps for queries with the model, including the tables up to the drop.
+// kept compares the drops that the chip keeps for queries with the model, by port and reason.
 func (f *fated) kept() {
 	f.Helper()
 	names := map[saisim.PortID]string{}

@@ -16,7 +16,7 @@ import (
 // names holds the names of the chip's objects. An object without a name is represented by its object id.
 type names struct {
 	ports  map[saisim.PortID]string
-	fork   *saisim.Fork // the fork that is asked; nil means none
+	fork   *saisim.Fork // the fork whose tables these are; nil if they are the chip's
 	tables config.Tables
 	of     map[config.ID]string
 	was    map[config.ID]string // names of objects that may be gone; nil means that all exist
