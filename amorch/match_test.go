@@ -156,8 +156,8 @@ func TestMatchChanges(t *testing.T) {
 	}
 }
 
-// If no packet matches a flow group with interfaces or values of this link, packets may come by other interfaces or with
-// other values. The periods of a transit are then flagged.
+// If no packet matches a flow group with interfaces or values of this link, packets may come by other interfaces or
+// with other values. The periods of a transit are then flagged.
 func TestNothingOfALink(t *testing.T) {
 	for field, value := range map[string]string{"IN_PORTS": "Ethernet0", "TTL": "64", "SRC_MAC": "02:00:00:00:00:01",
 		"DST_MAC": "02:00:00:00:00:01", "VLAN_ID": "10", "TC": "3"} {

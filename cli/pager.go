@@ -16,8 +16,8 @@ type pager struct {
 // more is the text below a screen if more text follows.
 const more = "--More--"
 
-// show writes text, and waits for a key after each screen: blank or f for the next screen, enter or j for a line, G for
-// the rest, q or Ctrl-C to end.
+// show writes text, and waits for a key after each screen. Blank or f shows the next screen, enter or j a line, and G
+// the rest. q or Ctrl-C ends it.
 func (p *pager) show(text []byte) error {
 	width, height := p.con.size()
 	page := max(height-1, 1)

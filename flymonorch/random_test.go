@@ -17,7 +17,7 @@ import (
 )
 
 // Whatever the order of events, with occasional failures of SAI calls, the chip has exactly the tasks that are reported
-// to count, and it refuses none of them. When all are deleted, nothing is left.
+// to count. It refuses none of them. When all are deleted, nothing is left.
 func TestRandomSequences(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 6}, func(t *testing.T, seed uint64) {
 		b := newBench(t, func(b *bench) { b.geo.Groups, b.geo.Spliced = 5, 2 })

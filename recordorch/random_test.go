@@ -15,7 +15,7 @@ import (
 )
 
 // Whatever the order of events, with occasional failures of SAI calls, the ASIC has exactly the sessions that are
-// reported as active, and the chip refuses nothing permanently. When all are deleted, nothing is left.
+// reported as active. The chip refuses nothing permanently. When all are deleted, nothing is left.
 func TestRandomSequences(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 0, Count: 8}, func(t *testing.T, seed uint64) {
 		b := newBench(t)

@@ -6,10 +6,10 @@
 // too. If rows exclude each other, the one with the smaller name wins. There is one deliberate exception: the switch's
 // ids in use stay while a TAM feature is active.
 //
-// A [Manager] keeps the rows, their outcomes, and which rows depend on which, so that the cost of a change depends only
-// on the rows that it affects. The kinds of rows are decided in one pass, each after those that it depends on:
-// features, switch, ACL table types, ACL tables, ACL rules, flow groups, sessions. Sessions of alternate marking that
-// write a bit of the DSCP also depend on the QoS maps of CONFIG_DB, whatever the outcome of these.
+// A [Manager] keeps the rows, their outcomes, and which rows depend on which. So the cost of a change depends only on
+// the rows that it affects. Each kind of rows is decided in one pass, after those that it depends on: features, switch,
+// ACL table types, ACL tables, ACL rules, flow groups, sessions. Sessions of alternate marking that write a bit of the
+// DSCP also depend on the QoS maps of CONFIG_DB, whatever the outcome of these.
 //
 // The daemon tammgrd runs this manager and those of cfgmgr. It replaces SONiC's tammgrd, portmgrd, teammgrd (except
 // LACP), vlanmgrd, intfmgrd, nbrmgrd, buffermgrd, coppmgrd and sflowmgrd, and the static routes of bgpcfgd.

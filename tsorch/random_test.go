@@ -138,8 +138,8 @@ func (w world) disturb(b *bench, r *rand.Rand) {
 	}
 }
 
-// Whatever the order of rows, valid or not, and with restarts in between, the ASIC and the statuses are as if the last
-// rows had been applied once.
+// Whatever the order of rows, valid or not, the ASIC and the statuses are as if the last rows had been applied once.
+// Restarts in between do not matter.
 func TestRandomRowsConverge(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 30, Short: 10}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 1))

@@ -14,8 +14,9 @@ import (
 // The rows of LACP outlive their writer. They remain valid while no LACP daemon runs, so that a restart changes
 // nothing. They are not valid for a member that was meanwhile deleted and created again, or has a new key, since no
 // negotiation has used that key. So tammgrd gives each member a text, its incarnation, that none of its rows can have
-// had before. It keeps the text while the member's row in APPL_DB stays the same. A row of LACP is valid if it repeats
-// the text. The text is only in the member's row in APPL_DB, so a daemon may be killed between any two writes.
+// had before. It keeps the text while the member is in APPL_DB with the same key and system address. A row of LACP is
+// valid if it repeats the text. The text is only in the member's row in APPL_DB, so a daemon may be killed between any
+// two writes.
 type lacp struct {
 	said map[string]said // by "PortChannel1|Ethernet0"
 	last uint64          // the largest number that was seen or assigned
@@ -59,8 +60,8 @@ func numberOf(incarnation string) (n uint64, about string, ok bool) {
 func (l *lacp) begin() { l.next = map[forward.Row]string{} }
 func (l *lacp) end()   { l.given, l.next = l.next, nil }
 
-// incarnation returns the incarnation of a row of APPL_DB. The current one stays while its content is the same;
-// otherwise a new one is assigned.
+// incarnation returns the incarnation of a row of APPL_DB. The current one stays while its content is the same.
+// Otherwise a new one is assigned.
 func (l *lacp) incarnation(appl forward.Row, lag schema.PortChannel, written swss.FieldValues) string {
 	about := strconv.Itoa(int(lag.LACPKey()))
 	if !lag.SystemMAC.IsZero() {

@@ -46,8 +46,8 @@ func coppDefaults() (groups, traps forward.Rows) {
 	return groups, traps
 }
 
-// over returns a row merged over the default of its name. off reports whether the row disables the default. given has
-// no fields if the row has only the field NULL.
+// over returns a row merged over the default of its name. off reports whether the row disables the default. If a row
+// has only the field NULL, given is empty.
 func over(def, given swss.FieldValues) (row swss.FieldValues, off bool) {
 	if def == nil || given == nil {
 		return given, false

@@ -180,7 +180,7 @@ func asTree(v any) (tree.Node, bool) {
 }
 
 // read returns the entries of a TAM list, or the one that the call names, with their current state. data is the
-// switch's answer. levels is the number of levels that a text of all entries needs. 0 means all levels.
+// switch's answer. levels is the number of levels that a text of all entries needs, and 0 means all levels.
 func (l List) read(ctx context.Context, c *kit.Call, levels uint32) (entries []tree.Node, data map[string]any,
 	err error) {
 	if name := c.Args["name"]; name != "" {

@@ -23,9 +23,9 @@ const maxFailures = 2
 // resources by rank: the highest priority comes first, then the smaller name. If the ASIC refuses a rule for lack of
 // capacity, rules of the lowest rank below it are removed, and the rule is created again.
 //
-// If all tries fail, the displaced rules return, and the rule makes no further claim until one of these happens: it
-// changes, something is removed, another claim frees more than it needs, or a rule of lower rank arrives. Flow groups
-// do not take part: sessions in force are never displaced.
+// If all tries fail, the displaced rules return, and the rule makes no further claim for the time being. It may claim
+// again when it changes, something is removed, another claim frees more than it needs, or a rule of lower rank arrives.
+// Flow groups do not take part: sessions in force are never displaced.
 type claim struct {
 	gave    []*rule // rules that are out of the ASIC because of this claim
 	tries   int
@@ -218,9 +218,9 @@ type arena struct {
 	full    map[*instance]bool // cached answers of the ASIC, by table
 }
 
-// behind returns the rules in force that should be displaced for a rule that was refused for lack of capacity: those of
-// the lowest rank whose removal may make it fit. It returns no rules if none has a lower rank or the claim has failed.
-// shared reports whether they hold objects that entries share.
+// behind returns the rules in force that should be displaced for a rule refused for lack of capacity. These are the
+// ones of the lowest rank whose removal may make it fit. It returns no rules if none has a lower rank or the claim has
+// failed. shared reports whether they hold objects that entries share.
 func (a *arena) behind(ctx context.Context, r *rule, c *claim) (gives []*rule, shared bool) {
 	call := r.refusal()
 	if c.over || c.tries >= maxTries || call == nil || call.Status == sai.StatusObjectInUse {
@@ -287,10 +287,10 @@ func (a *arena) isFull(ctx context.Context, in *instance) bool {
 	return full
 }
 
-// sharers returns the lower-ranked rules whose removal frees enough of the objects that entries share for the rule's
-// own keys. most is the maximum number of objects, or 0 if it is unknown. short is the number of objects in excess. All
-// users of an object are displaced together, starting with the objects whose highest-ranked user has the lowest rank.
-// It returns no rules if fewer than short objects are used by lower-ranked rules only.
+// sharers returns the lower-ranked rules whose removal frees enough shared objects for the rule's own keys. most is the
+// maximum number of objects, or 0 if it is unknown. short is the number of objects in excess. All users of an object
+// are displaced together, starting with the objects whose highest-ranked user has the lowest rank. It returns no rules
+// if fewer than short objects are used by lower-ranked rules only.
 func sharers[K comparable](
 	a *arena, r *rule, objects map[K]*shared, most int, own []K, keys func(*entry) []K,
 ) (gives []*rule, short int) {

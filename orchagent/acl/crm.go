@@ -16,7 +16,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// crmMaxWarnings is the maximum number of log lines for an exceeded threshold, until the use drops below it.
+// crmMaxWarnings is the maximum number of log lines for an exceeded threshold, until the value drops to the low
+// threshold.
 const crmMaxWarnings = 10
 
 // pointKey identifies where tables and groups are counted.
@@ -225,7 +226,7 @@ func (c *crm) write(rows map[string]swss.FieldValues, key, res string, used int,
 	c.check(key, res, uint64(max(used, 0)), available)
 }
 
-// check logs when a threshold is exceeded, and when the use is below it again.
+// check logs when a value reaches the high threshold, and when it drops to the low one.
 func (c *crm) check(key, res string, used, available uint64) {
 	t, ok := c.config.Thresholds[res]
 	if !ok {

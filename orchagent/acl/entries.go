@@ -251,8 +251,8 @@ func (p *programmer) addCounters(ctx context.Context, list []*change) []*entry {
 	return slices.DeleteFunc(entries, func(e *entry) bool { return failed[e] })
 }
 
-// retryHindered makes the next pass retry entries that lacked a counter, range or sampler because others held it that
-// were refused later, for another reason.
+// retryHindered makes the next pass retry entries that lacked a counter, a range or a sampler, because these were held
+// by entries that were refused at a later step.
 func (p *programmer) retryHindered(list []*change) {
 	steps := []sai.ObjectType{
 		sai.ObjectTypeACLCounter, sai.ObjectTypeACLRange, sai.ObjectTypeSamplepacket, sai.ObjectTypeACLEntry,

@@ -50,7 +50,7 @@ func newBench(t testing.TB, opts saitest.Options) *bench {
 	return newBenchWith(t, opts, false)
 }
 
-// newBenchWith is newBench, with labels on the counters of all rules if labels is true.
+// newBenchWith makes the same switch, with labels on the counters of all rules if labels is true.
 func newBenchWith(t testing.TB, opts saitest.Options, labels bool) *bench {
 	t.Helper()
 	opts.Ports = 4

@@ -10,10 +10,10 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A seat is a table that the ASIC should have: the table of a row of ACL_TABLE, or of a TAM feature for the flow groups
-// of a row. A table in the ASIC stays there, whatever comes later, since sessions may use it. When a stage has capacity
-// again, the waiting tables are created in the order of compare: rows by name, then features in the order of the
-// schema. Filters of the operator thus come before measurements.
+// A seat is a table that the ASIC should have. It belongs to a row of ACL_TABLE, or to a TAM feature for the flow
+// groups of a row. A table in the ASIC stays there, whatever comes later, since sessions may use it. When a stage has
+// capacity again, waiting tables are created in the order of compare. Rows come first, by name, then features in the
+// order of the schema, so that filters of the operator precede measurements.
 type seat struct{ table, feature string }
 
 func (s seat) compare(o seat) int {

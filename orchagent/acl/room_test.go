@@ -13,8 +13,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A crowd is an ASIC with capacity for a small number of tables, and TAM features that bind the flow group again on
-// each notification, in the order that a switch has.
+// A crowd is an ASIC with capacity for a small number of tables. Its TAM features bind the flow group again on each
+// notification, in the order of a switch.
 type crowd struct {
 	*bench
 	wanted map[string][]Variant // by feature

@@ -58,8 +58,8 @@ type spec struct {
 	matches  []schema.ACLMatch // matches of the rule, the source of ranges and attrs
 }
 
-// An entryKey identifies an entry of a rule by the TAM feature of its table, "" in other tables, and by the variant, ""
-// if there is only one.
+// An entryKey identifies an entry of a rule. feature is the TAM feature of its table, "" in other tables. variant is ""
+// if there is only one variant.
 type entryKey struct{ feature, variant string }
 
 func (a entryKey) compare(b entryKey) int {
@@ -152,8 +152,8 @@ func (x *terms) within(s *spec, names []string) *spec {
 	return &n
 }
 
-// standing returns the state of the rule that users of the flow group depend on: "" before it was first examined, why
-// it is unusable, or where it is.
+// standing returns the state of the rule that users of the flow group depend on. It is "" before the first examination,
+// the reason if the rule is unusable, or where it is.
 func (r *rule) standing() string {
 	switch {
 	case r.err != nil:

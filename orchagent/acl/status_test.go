@@ -12,8 +12,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A table of type TAM and its rules are in the ASIC only while a session uses them. Otherwise their status says that
-// they are not.
+// A table of type TAM and its rules are in the ASIC only while a session uses them. Otherwise their status reports
+// this.
 func TestStatusOfFlowGroups(t *testing.T) {
 	b := newBench(t, saitest.Options{})
 	b.table("TAM", "TAM", "")

@@ -132,7 +132,7 @@ func (o *Orch) PublicID(counter sai.OID) sai.OID {
 }
 
 // Watch publishes the sorted keys of flow groups that were created, removed or changed their match, that lost bindings,
-// or that may fit now after a refusal. Users then bind again the flow groups that they lack.
+// or that may fit now. Users then bind again the flow groups that they lack.
 func (o *Orch) Watch() *orch.Topic[[]schema.ACLRuleKey] { return &o.watch }
 
 // PollInterval returns the interval at which ACL counters are polled, or 0 if they are not polled.

@@ -38,8 +38,8 @@ func TestTranscripts(t *testing.T) {
 	}.Run(t)
 }
 
-// line handles lines that are not rows. "lag PortChannel1 Ethernet0" makes a LAG with members, "mirror+ s1" makes a
-// mirror session, "mirror- s1" ends it, and "hop- 10.0.0.9" ends a next hop. After "actions NAME ..." rules have only
+// line handles lines that are not rows. "lag PortChannel1 Ethernet0" makes a LAG with members. "mirror+ s1" makes a
+// mirror session, and "mirror- s1" ends it. "hop- 10.0.0.9" ends a next hop. After "actions NAME ..." rules have only
 // these actions at ingress.
 func (b *bench) line(line string) {
 	b.T.Helper()

@@ -143,8 +143,8 @@ func (o *Orch) removeGroups(ctx context.Context, p *plan) {
 	}
 }
 
-// collect removes the policers that are no longer in use, and reports whether any was removed. syncd must not read them
-// any more, so it first flushes the counters. Failures are tried again in the next pass.
+// collect removes the policers that are no longer in use, and reports whether any was removed. It first flushes the
+// counters, since syncd must not read them any more. Failures are tried again in the next pass.
 func (o *Orch) collect(ctx context.Context) (removed bool) {
 	if len(o.garbage) == 0 {
 		return false

@@ -109,8 +109,8 @@ func (x *Sender) judge() {
 // Close removes the objects of a sender. If it fails, it can be called again to remove the rest.
 func (o *Orch) Close(ctx context.Context, x *Sender) error { return x.steps.Undo(ctx) }
 
-// Sent returns the counts of a sender's messages by the fields of a row of counters: sent, not sendable and lost, as
-// far as they are known. The state of the host may change the sender's note.
+// Sent returns the known counts of a sender's messages by the fields of a row of counters: sent, not sendable and lost.
+// The state of the host may change the sender's note.
 func (o *Orch) Sent(ctx context.Context, x *Sender) (map[string]uint64, error) {
 	if !o.counts {
 		return nil, nil

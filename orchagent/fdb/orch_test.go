@@ -97,9 +97,9 @@ func newBench(t testing.TB) *bench {
 	return b
 }
 
-// do applies lines and then does a step. "VlanN:MAC port=X type=Y" sets a row of FDB_TABLE and "-VlanN:MAC" deletes it.
-// "member VlanN X" adds a member and "-member VlanN X" removes it. "learned|move|aged|flushed VlanN:MAC port" is a
-// notification of the ASIC, and "down X" reports that a port went down.
+// do applies lines and then does a step. "VlanN:MAC port=X type=Y" sets a row of FDB_TABLE, and "-VlanN:MAC" deletes
+// it. "member VlanN X" adds a member, and "-member VlanN X" removes it. "learned|move|aged|flushed VlanN:MAC port" is a
+// notification of the ASIC. "down X" reports that a port went down.
 func (b *bench) do(lines ...string) {
 	b.T.Helper()
 	for _, l := range lines {

@@ -1,5 +1,5 @@
-// Package orchagenttest provides the parts of an orchagent below the orch of a TAM feature, for the tests of that orch:
-// ports and ACLs, on a fake ASIC.
+// Package orchagenttest provides the parts of an orchagent below the orch of a TAM feature: ports and ACLs, on a fake
+// ASIC. They are for the tests of that orch.
 //
 // The start of the orchs of such a test belongs here. What a feature does belongs to its tests.
 package orchagenttest

@@ -38,8 +38,8 @@ func laneKey(lanes []uint32) string {
 	return b.String()
 }
 
-// createSwitch creates the switch object and removes default objects of the ASIC that SONiC does not use: the members
-// of the default VLAN and the bridge ports of all ports.
+// createSwitch creates the switch object and removes default objects that SONiC does not use. These are the members of
+// the default VLAN and the bridge ports of all ports.
 func createSwitch(ctx context.Context, cfg Config) (*chip, error) {
 	api := cfg.SAI
 	oid, err := api.Create(ctx, sai.ObjectTypeSwitch, []sai.Attr{

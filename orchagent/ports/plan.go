@@ -50,8 +50,7 @@ type plan struct {
 
 // makePlan computes the target state. Ports come first. If two ports have the same lane, two LAGs the same port, or two
 // VLANs the same port as untagged member, the smaller name wins. A member of a LAG is in no VLAN itself. A port that
-// the ASIC has refused permanently is not in the plan, so that the result does not depend on an earlier existence with
-// other settings.
+// the ASIC has refused permanently is not in the plan, so that its previous settings do not matter.
 func makePlan(rows *orch.Ledger) *plan {
 	p := &plan{
 		ports: map[string]portSpec{}, lags: map[string]bool{}, minLinks: map[string]int{}, lagMembers: map[member]traffic{},

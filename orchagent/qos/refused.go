@@ -9,8 +9,9 @@ import (
 	"tamtam/sai"
 )
 
-// refusedObject adds to the error of creating an object the attribute at fault, and the size of the packet memory if
-// that is the size of a pool. The memory size is also added if the switch does not number the attribute.
+// refusedObject adds the attribute at fault to the error of creating an object, and the size of the packet memory if it
+// is the size of a pool. If the switch does not number the attribute, a pool that is larger than the memory is at
+// fault.
 func (o *Orch) refusedObject(ctx context.Context, t sai.ObjectType, attrs []sai.Attr, err error) error {
 	err = orch.AtAttr(err, t, attrs)
 	var call *sai.CallError

@@ -80,8 +80,8 @@ func (b *bench) begin() {
 	b.Rec.Reset()
 }
 
-// do applies lines and then does a step. "TABLE:key field=value ..." sets a row of APPL_DB and "-TABLE:key" deletes it.
-// "port NAME" and "-port NAME" set whether a router interface can be made on a port, and "link NAME" and "-link NAME"
+// do applies lines and then does a step. "TABLE:key field=value ..." sets a row of APPL_DB, and "-TABLE:key" deletes
+// it. "port NAME" and "-port NAME" set whether a router interface can be made on a port. "link NAME" and "-link NAME"
 // set it up and down.
 func (b *bench) do(lines ...string) {
 	b.T.Helper()

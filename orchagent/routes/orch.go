@@ -147,8 +147,8 @@ func (o *Orch) takeRows() {
 	}
 }
 
-// passRoutes is the pass for changes of routes only, after which all other routes stay. If it returns false, pass must
-// follow.
+// passRoutes does the work of pass if only rows of routes changed, so that all other routes stay. If it returns false,
+// pass must follow.
 func (o *Orch) passRoutes(ctx context.Context) (touched []orch.RowKey, ok bool) {
 	changed := o.ledger.Changed
 	if o.plan == nil || o.behind {
