@@ -21,9 +21,9 @@ import (
 //
 // Other lines, before the first command and between an answer and the next command:
 //
-//	# text                 explains
+//	# text                 is a comment
 //	@tree FILE...          the switch is a gNMI server with the trees of testdata/FILE.json, which no Set changes
-//	@load JSON             what the tree has besides
+//	@load JSON             data is added to the tree
 //	@switch                the switch is the northbound with three ports and its databases, but no daemon
 //	@run FILE              the commands of testdata/FILE are run
 //	@set DB TABLE|KEY F=V  a row is written, as a daemon would; a value with spaces is quoted

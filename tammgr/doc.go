@@ -14,5 +14,5 @@
 // The daemon tammgrd runs this manager and those of cfgmgr. It replaces SONiC's tammgrd, portmgrd, teammgrd (except
 // LACP), vlanmgrd, intfmgrd, nbrmgrd, buffermgrd, coppmgrd and sflowmgrd, and the static routes of bgpcfgd.
 //
-// Decisions about CONFIG_DB rows of TAM and ACLs belong here. SAI does not.
+// What belongs here: decisions about CONFIG_DB rows of TAM and ACLs. SAI calls do not.
 package tammgr

@@ -3,7 +3,7 @@
 //
 // A counter without a reason counts nothing, and waits for one. orchagent determines which reasons the ASIC can count.
 //
-// Decisions about those two tables of CONFIG_DB belong here. SAI does not.
+// What belongs here: decisions about those two tables of CONFIG_DB. SAI calls do not.
 package debugcounter
 
 import (

@@ -6,7 +6,7 @@
 // without its port, PortChannel or VLAN waits for it. There are not many such rows, so all of them are decided at every
 // change.
 //
-// Decisions about those tables of CONFIG_DB belong here. SAI does not.
+// What belongs here: decisions about those tables of CONFIG_DB. SAI calls do not.
 package ports
 
 import (

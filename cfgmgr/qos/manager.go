@@ -5,7 +5,7 @@
 // for one queue or two that mirror one port, the one with the smaller key wins. A row without its port, map, scheduler
 // or profile waits for it.
 //
-// Decisions about those tables of CONFIG_DB belong here. SAI does not.
+// What belongs here: decisions about those tables of CONFIG_DB. SAI calls do not.
 package qos
 
 import (

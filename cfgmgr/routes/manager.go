@@ -10,7 +10,7 @@
 // ROUTE_TABLE, NEIGH_TABLE and FDB_TABLE are shared. Rows without [schema.FieldConfigKey] belong to others (FRR,
 // neighsyncd), and stay.
 //
-// Decisions about those tables of CONFIG_DB belong here. SAI does not.
+// What belongs here: decisions about those tables of CONFIG_DB. SAI calls do not.
 package routes
 
 import (

@@ -4,7 +4,7 @@
 // APPL_DB is a function of the current rows of CONFIG_DB, never of their order. A value that a port's row lacks comes
 // from the row of all ports, then from SFLOW. The default rate is a millionth of the port's speed, as in SONiC.
 //
-// Decisions about those tables of CONFIG_DB belong here. SAI and datagrams do not.
+// What belongs here: decisions about those tables of CONFIG_DB. SAI calls and datagrams do not.
 package sflow
 
 import (

@@ -12,8 +12,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// maxTries bounds how often one claim displaces further rules. The second try is for the case that first the table is
-// full, and then the stage, or the reverse.
+// maxTries bounds how often one claim displaces further rules. The second try is for a claim that fails first because
+// the table is full and then because the stage is full, or the reverse.
 const maxTries = 2
 
 // maxFailures bounds how often a claim fails until rows change: displaced rules that return look like new rules.
@@ -110,7 +110,7 @@ func (o *Orch) contest(ctx context.Context) {
 		o.agenda.claims[r] = c
 		o.agenda.giveWay(r, c, gives)
 		if shared {
-			break // what it frees decides what others need
+			break // the freed objects determine what others need
 		}
 	}
 }

@@ -12,6 +12,6 @@
 // features do not hide each other. The table of table recording is at the pre-ingress stage ([Orch.PreIngress]), the
 // others are at the ingress stage.
 //
-// Everything that is an ACL object belongs here. What a feature does with a flow group does not: it arrives as actions
-// of an entry.
+// What belongs here: all ACL objects. What a feature does with a flow group does not: it arrives as actions of an
+// entry.
 package acl

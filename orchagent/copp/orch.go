@@ -2,7 +2,7 @@
 // whether these are forwarded too, the queue of the CPU, and the rate by policers. Without a row, a trap follows the
 // ASIC's own default. The group named default is the switch's own, for traps that are in no other group.
 //
-// Traps, their groups, and the policers of groups belong here.
+// What belongs here: traps, their groups, and the policers of groups.
 package copp
 
 import (

@@ -2,7 +2,7 @@
 // the ASIC, and makes syncd poll them. It writes to COUNTERS_DB which statistic each one is, and to STATE_DB which
 // counters are possible.
 //
-// Debug counters belong here. The reasons of drops belong to the ASIC.
+// What belongs here: debug counters. The reasons of drops belong to the ASIC.
 package debugcounter
 
 import (

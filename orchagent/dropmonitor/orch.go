@@ -7,7 +7,7 @@
 // As long as the set of collectors stays the same, changes are made in place. Otherwise the session is recreated, and
 // its counters begin at zero.
 //
-// Sessions and collectors of the drop monitor belong here. What is dropped and reported is decided by the chip.
+// What belongs here: sessions and collectors of the drop monitor. The chip decides which packets it drops and reports.
 package dropmonitor
 
 import (

@@ -8,5 +8,5 @@
 // STATE_DB's rows and the ASIC start equal: both are empty when the view of the ASIC has been applied. If syncd
 // restarts alone and loses an address, the address stays in STATE_DB until it is learned again and ages.
 //
-// SAI calls for FDB entries and their flushing belong here.
+// What belongs here: SAI calls for FDB entries and their flushing.
 package fdb

@@ -3,7 +3,7 @@
 // can also make it a transit, as TAM_TABLE:device does. A terminator's reports are sent like those of the drop monitor,
 // which owns the collectors.
 //
-// The roles of the switch belong here. The fate of packets is decided by the chip.
+// What belongs here: the roles of the switch. The chip decides the fate of packets.
 package ifa
 
 import (

@@ -3,7 +3,7 @@
 // Without a route the session is inactive. Sessions copy the packets of ACL rules that name them, and the traffic of
 // ports.
 //
-// Mirror sessions and the ports that they copy belong here. The use of a session by rules belongs to aclorch.
+// What belongs here: mirror sessions and the ports that they copy. The use of a session by rules belongs to aclorch.
 package mirror
 
 import (

@@ -1,7 +1,7 @@
 // Package orchagenttest provides the parts of an orchagent below the orch of a TAM feature: ports and ACLs, on a fake
 // ASIC. They are for the tests of that orch.
 //
-// The start of the orchs of such a test belongs here. What a feature does belongs to its tests.
+// What belongs here: the start of the orchs of such a test. The rest belongs to the tests of the feature.
 package orchagenttest
 
 import (

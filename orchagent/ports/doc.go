@@ -10,5 +10,5 @@
 // Before a port or LAG is removed, and before a port becomes a member of a LAG, [Orch.Changes] notifies the other
 // orchs. They release it before they return, and then the SAI object is removed.
 //
-// Objects that exist because a port, LAG or VLAN exists belong here. ACLs and TAM do not.
+// What belongs here: objects that exist because a port, LAG or VLAN exists. ACLs and TAM do not.
 package ports

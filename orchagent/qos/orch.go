@@ -5,7 +5,7 @@
 // What the ASIC holds is a function of the rows and of the existing ports. An object that must be recreated is created
 // and put to use before the old one is removed, so that no port is ever without it.
 //
-// The tables named in [tables] and queues belong here. Scheduling algorithms belong to the ASIC.
+// What belongs here: the tables named in [tables], and queues. Scheduling algorithms belong to the ASIC.
 package qos
 
 import (

@@ -12,5 +12,5 @@
 // share one group. A route is in the ASIC while at least one of its next hops has a neighbour, and a group contains
 // those that have one. Loopbacks have no router interface.
 //
-// SAI calls for those objects belong here. A neighbour's port, and what a redirect does with a next hop, do not.
+// What belongs here: SAI calls for those objects. A neighbour's port, and the use of a next hop by a redirect, do not.
 package routes

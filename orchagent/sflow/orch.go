@@ -1,7 +1,7 @@
 // Package sflow makes SFLOW_SESSION_TABLE of APPL_DB into samplers of the ASIC: a SAMPLEPACKET object for each
 // requested rate, and the ports that use it. Samples go to the trap sample_packet of package copp.
 //
-// Samplers and their ports belong here. Datagrams belong to sflowd.
+// What belongs here: samplers and their ports. Datagrams belong to sflowd.
 package sflow
 
 import (
