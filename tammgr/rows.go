@@ -85,7 +85,7 @@ type groupUse uint8
 const (
 	anyRules groupUse = iota // none; the row may have a flow group, and determines its rules itself
 	oneRule                  // each row has a flow group with one rule, which may come later
-	// the row may have a flow group whose single rule must exist, because its match is part of the row
+	// oneMatch means that the row may have a flow group whose single rule must exist. Its match is part of the row.
 	oneMatch
 )
 

@@ -18,7 +18,7 @@ const fieldMTU = "mtu"
 // sawWire records the MTU of a port's live interface. The limit is removed by a row without one, and when the row is
 // deleted as syncd ends.
 func (m *Manager) sawWire(_ context.Context, k swss.KeyOpFieldsValues) error {
-	// if the number is too large, it is the maximum
+	// A number that is too large becomes the maximum.
 	mtu, _ := strconv.ParseUint(swss.ToFieldValues(k.Fields)[schema.WireMTU], 10, 16)
 	if k.Op != swss.OpSet || mtu < leastMTU {
 		mtu = 0

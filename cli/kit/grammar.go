@@ -71,7 +71,7 @@ type Kind struct {
 	Live    func(ctx context.Context, s *Session) ([]string, error) // existing values, for TAB and ?
 	List    bool                                                    // whether several values with commas are allowed
 
-	// returns the canonical text's form in the tree, nil to omit it; a nil function means a string
+	// ToTree returns the canonical text in the form of the tree, or nil to omit it. A nil function means a string.
 	ToTree   func(text string) any
 	FromTree func(text string) string // inverse of ToTree; nil means that the text is unchanged
 }

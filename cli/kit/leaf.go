@@ -93,7 +93,7 @@ func (l Leaf) Shown(e tree.Node) string {
 	return l.Kind.words(e.Text("state", l.TreeName()))
 }
 
-// Words returns the leaf's words in the running configuration with a blank in front, or "" if it has its default.
+// Words returns the leaf's words in the running configuration, each with a blank in front, or "" if it has its default.
 func (l Leaf) Words(e tree.Node) string {
 	v := l.Text(e)
 	switch {

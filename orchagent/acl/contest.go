@@ -30,7 +30,7 @@ type claim struct {
 	gave    []*rule // rules that are out of the ASIC because of this claim
 	tries   int
 	refused *sai.CallError // the last refusal of the rule
-	// whether a rule of another table was displaced, for capacity that the tables of a stage share
+	// elsewhere is set if a rule of another table was displaced, for capacity that the tables of a stage share.
 	elsewhere bool
 	more      bool   // whether the displaced rules may have freed more than the rule needs
 	over      bool   // whether the claim has failed

@@ -156,7 +156,7 @@ func (c *counters) flushNames(ctx context.Context) error {
 	}
 	c.del = orch.Emptied(c.del)
 	for name, oid := range c.put {
-		// otherwise the counter was made in a view that is not applied yet
+		// The id is unknown while the view of the counter is not applied yet.
 		if id, ok := orch.PublicID(c.poller, oid); ok {
 			c.names.Put(name, id.String())
 			delete(c.put, name)

@@ -33,10 +33,10 @@ type rule struct {
 	mapped   assoc[string, sai.OID] // names in ACL_COUNTER_RULE_MAP
 	reported string                 // status that was last reported
 
-	// whether its entry must be recreated, since changing it in place failed for lack of capacity
+	// anew is set if its entry must be recreated, since changing it in place failed for lack of capacity.
 	anew bool
 	out  bool // whether it is removed for the claim of another rule
-	// the rule that occupies the capacity it lacks, and the value last written to STATE_DB
+	// holder is the rule that occupies the capacity it lacks, and noted the value last written to STATE_DB.
 	holder, noted schema.ACLRuleKey
 }
 

@@ -109,7 +109,8 @@ func (x *terms) usable(t *table) (schema.ACLTableType, error) {
 	return typ, nil
 }
 
-// definition returns the properties with which the instance for a feature must be created.
+// definition returns the properties with which the instance for a feature must be created. The actions are those of the
+// entries for a feature, and otherwise those of the table type if it lists them.
 func (x *terms) definition(t *table, feature string) definition {
 	d := definition{typ: t.typ.Name, matches: t.typ.Matches, stage: x.stageOf(t, feature), bind: t.typ.BindPoints}
 	if d.stage == schema.StagePreIngress {

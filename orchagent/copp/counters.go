@@ -114,7 +114,7 @@ func (c *counters) flush(ctx context.Context) error {
 	}
 	c.start = nil
 	for name, oid := range c.put {
-		// otherwise the policer was made in a view that is not applied yet
+		// The id is unknown while the view of the policer is not applied yet.
 		if id, ok := orch.PublicID(c.poller, oid); ok {
 			c.names.Put(name, id.String())
 			delete(c.put, name)

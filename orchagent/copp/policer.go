@@ -15,7 +15,7 @@ var modes = map[string]sai.Enum{
 	schema.ModeStorm: sai.PolicerModeStormControl,
 }
 
-// policerActions contains the attribute of the action for each colour.
+// policerActions contains SAI's packet action for each action of a colour.
 var policerActions = map[string]sai.Enum{
 	"drop": sai.PacketActionDrop, "forward": sai.PacketActionForward, "copy": sai.PacketActionCopy,
 	"copy_cancel": sai.PacketActionCopyCancel, "trap": sai.PacketActionTrap, "log": sai.PacketActionLog,
