@@ -540,7 +540,9 @@ func (n *cutNet) unmoved() books {
 		for _, port := range cutPorts() {
 			s.until("the counters of "+port+" are there", func() bool { return s.counts(port) })
 		}
-		s.until("the counters of LLDP are there", func() bool { return s.row(swss.CountersDB, schema.CountersHost, "hostifd") != nil })
+		s.until("the counters of LLDP are there", func() bool {
+			return s.row(swss.CountersDB, schema.CountersHost, "hostifd") != nil
+		})
 	}
 	before := n.books()
 	for began := time.Now(); time.Since(began) < 4*frrTime; {
