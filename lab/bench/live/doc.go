@@ -32,7 +32,7 @@ type Figure struct {
 	CPU time.Duration
 	// Own is the part of CPU that the switch's process used. It is 0 for the bridge, which has no process.
 	Own time.Duration
-	// Retransmits counts TCP segments; P99 is the longest of 100 round trips.
+	// Retransmits counts TCP segments. P99 is the 99th percentile of the round-trip times.
 	Retransmits uint32
 	P99         time.Duration
 	Sent, Got   uint64 // frames, as counted by the hosts' interfaces
