@@ -13,7 +13,7 @@ import (
 	"tamtam/internal/command"
 )
 
-// gnmiFlags say which switches are read by gNMI, and how.
+// gnmiFlags describe which switches are read by gNMI, and how.
 type gnmiFlags struct {
 	paths  string
 	graphs bool
@@ -38,7 +38,7 @@ func (f *gnmiFlags) flags(c *cobra.Command, to *collectd.Sources) {
 	s.StringVar(&to.Dial.Password, "password", "", "password there; better TAMTAM_PASSWORD in the environment")
 }
 
-// check reads the file of paths, and holds the flags to what the role needs.
+// check reads the file of paths, and checks the flags against the role.
 func (f *gnmiFlags) check(of *collectd.Sources, reads bool) error {
 	if of.Dial.Password == "" && of.Dial.User != "" {
 		of.Dial.Password = os.Getenv("TAMTAM_PASSWORD")
