@@ -534,8 +534,8 @@ func accounts() (list []account) {
 	return list
 }
 
-// unmoved waits until no counter changes any more, and returns the counters. So frames from before both switches listened
-// can be excluded.
+// unmoved waits until no counter changes any more, and returns the counters. So frames from before both switches
+// listened can be excluded.
 func (n *cutNet) unmoved() books {
 	n.t.Helper()
 	for _, s := range n.switches {
