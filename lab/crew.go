@@ -18,9 +18,9 @@ type crew struct {
 		end  Time
 		side int
 	}
-	shares []share // of the caller, then of the workers
+	shares []share // first the caller's, then the workers'
 
-	number   atomic.Uint64 // of the window
+	number   atomic.Uint64 // number of the window
 	finished atomic.Int64  // workers that found no more nodes
 	workers  []*worker
 	all      int // number of nodes in the lab

@@ -360,7 +360,7 @@ func (d *decoder) plain(n *yaml.Node, path string, depth int) any {
 type Sizes struct {
 	Uniform [2]uint16 // both ends included; if zero, List applies
 	List    []uint16
-	Weights []uint32 // of List; nil means that all are equally likely
+	Weights []uint32 // weight of each length in List; nil means that all are equally likely
 }
 
 // imix is the simple Internet mix: 7 small, 4 middle, 1 large.

@@ -20,9 +20,9 @@ const (
 	maxDepth = 32
 )
 
-// A document is the YAML file of a topology. It knows the line of each object in it.
+// A document is the YAML file of a topology. It holds the line of each object.
 type document struct {
-	name  string // of the file, for messages
+	name  string // the file's name, for messages
 	dir   string // directory to which paths in the file are relative
 	root  *yaml.Node
 	lines map[string]int // by path: links[a-b].delay

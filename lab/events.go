@@ -11,7 +11,7 @@ import (
 	"tamtam/swss"
 )
 
-// happen executes what is due now: events in the order of the topology, then the clocks' exchanges.
+// happen executes everything that is due now: events in the order of the topology, then the clocks' exchanges.
 func (l *Lab) happen(ctx context.Context) error {
 	happened := false
 	for len(l.events) > 0 && l.events[0].At <= l.now {
@@ -195,7 +195,7 @@ type discipline struct {
 	ptp       PTP
 	servo     saisim.Servo
 	random    chance.Source
-	at        Time // of the next exchange
+	at        Time // time of the next exchange
 }
 
 func (l *Lab) makeClocks(context.Context) error {

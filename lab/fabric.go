@@ -21,7 +21,7 @@ type Fabric struct {
 	// has Arity/2 edge and Arity/2 aggregation switches, and the core has Arity*Arity/4 switches.
 	Arity int  `yaml:"arity"`
 	Hosts int  `yaml:"hosts"` // at each leaf or edge switch; zero means 1
-	Delay Time `yaml:"delay"` // of links between switches; zero means 1 us
+	Delay Time `yaml:"delay"` // delay of links between switches; zero means 1 us
 	// Traffic is sent by each host to the host half-way round. Without rate and pps there is none.
 	Traffic Traffic `yaml:"traffic"`
 }
@@ -96,7 +96,7 @@ type weaver struct {
 	delay    Time
 	hosts    int // per leaf
 	switches []Switch
-	names    []string // of the hosts
+	names    []string // names of the hosts
 	ports    []int    // number of used ports, by switch
 	subnets  uint32   // number of used subnets of links between switches
 }

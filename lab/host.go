@@ -34,7 +34,7 @@ type station struct {
 	free     Time  // when the next preamble may begin
 
 	sources []*source
-	replies []reply // in the order of time
+	replies []reply // sorted by time
 	scratch []byte
 
 	truth           *truth.Node // nil if there is no oracle

@@ -43,7 +43,7 @@ type Options struct {
 type Lab struct {
 	t         *Topology
 	opts      Options
-	nodes     []*node // in the order of the topology
+	nodes     []*node // in the topology's order
 	byName    map[string]*node
 	stations  []*station
 	hosts     map[string]*station
@@ -66,7 +66,7 @@ type Lab struct {
 type link struct {
 	*Link
 	name  string
-	wires [2]*wire // from A, from B
+	wires [2]*wire // A to B, and B to A
 	down  bool
 	fell  int // how often it has failed
 }

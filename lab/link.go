@@ -7,7 +7,7 @@ import (
 
 // A flight is a frame on a link.
 type flight struct {
-	at   Time // of its start-of-frame delimiter at the far end
+	at   Time // arrival of its start-of-frame delimiter at the far end
 	id   uint64
 	data []byte // without FCS; the buffer belongs to the wire
 	len  int    // before a capture cut it
@@ -16,7 +16,7 @@ type flight struct {
 
 // A wire is one direction of a link.
 type wire struct {
-	name     string // of the link
+	name     string // name of the link
 	from, to *end
 	link     *link
 

@@ -32,7 +32,7 @@ type node struct {
 	base  Time // time of cycle 0
 	hz    uint64
 	now   Time    // everything before has been simulated
-	side  int     // of the window, 0 or 1
+	side  int     // side of the window, 0 or 1
 	out   []*wire // by PortID, as far as there are ports
 	in    int     // number of ends at which frames arrive
 	hosts []*station
@@ -75,7 +75,7 @@ type portInfo struct {
 type end struct {
 	text string // as in the topology
 	node *node
-	port portInfo // of the node
+	port portInfo // the node's port
 	host *station // nil if the end is the port
 	wire *wire    // the wire that arrives here
 	nth  int      // index among the node's ends
@@ -87,7 +87,7 @@ type account struct {
 	in, sent, punted, restart uint64
 	copies                    int64 // made beyond the first
 	dropped                   [drop.NumReasons]uint64
-	by                        []uint64 // sent frames by index into ports
+	by                        []uint64 // number of sent frames, by index into ports
 }
 
 // flying returns the number of frames and copies in the chip.

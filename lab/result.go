@@ -26,9 +26,9 @@ type Result struct {
 	Hosts      map[string]Counts       `json:"hosts"`
 	Switches   map[string]*Node        `json:"switches"`
 	Truth      map[string]truth.Report `json:"truth,omitempty"`
-	Reports    map[string]Report       `json:"-"` // of studies, by name: fields of report.json here
+	Reports    map[string]Report       `json:"-"` // reports of studies by name: fields of report.json here
 	Series     map[string]*Series      `json:"series,omitempty"`
-	Plans      map[string][]byte       `json:"-"` // of table recording, as files
+	Plans      map[string][]byte       `json:"-"` // files with plans of table recording
 
 	problems []string
 }

@@ -35,7 +35,7 @@ func resident(b *testing.B, line string) float64 {
 }
 
 // BenchmarkFabric measures the cost of a fat-tree, by size and number of workers. It reports processor time and memory
-// to start a switch whose ports to other switches are all in use, and processor time for a frame to pass one. Each edge
+// to start a switch, and processor time for a frame to pass one. All ports to other switches are in use. Each edge
 // switch has a host, which sends one or ten frames per microsecond, evenly spaced.
 func BenchmarkFabric(b *testing.B) {
 	for _, x := range []struct{ arity, workers, perMicrosecond int }{

@@ -35,7 +35,7 @@ type Topology struct {
 // A Switch is a complete switch: configuration database, control plane and chip.
 type Switch struct {
 	Name    string `yaml:"name"`
-	Profile string `yaml:"profile"` // name or file; empty means the default
+	Profile string `yaml:"profile"` // profile name or file; empty means the default
 	Config  Config `yaml:"config"`
 	// MAC is the switch's own address, if Config has no DEVICE_METADATA|localhost mac. If it is zero, one is made from
 	// the name.
@@ -55,7 +55,7 @@ type Config struct {
 // A Clock is the time-of-day clock of a switch. Simulated time does not depend on it.
 type Clock struct {
 	Offset Time  `yaml:"offset"`    // at the start of the run
-	Drift  int64 `yaml:"drift_ppb"` // of the oscillator; positive means fast
+	Drift  int64 `yaml:"drift_ppb"` // drift of the oscillator; positive means fast
 	PTP    PTP   `yaml:"ptp"`
 }
 
@@ -64,7 +64,7 @@ type Clock struct {
 type PTP struct {
 	Master   string `yaml:"master"`    // a switch; empty means not disciplined
 	Interval Time   `yaml:"interval"`  // zero means 125 ms
-	Delay    Time   `yaml:"delay"`     // of the path, one way; zero means 1 us
+	Delay    Time   `yaml:"delay"`     // one-way delay of the path; zero means 1 us
 	Jitter   Time   `yaml:"jitter"`    // the maximum random delay that is added in each direction
 	Step     Time   `yaml:"step_over"` // a greater offset is corrected by a step; zero means 20 us
 }
@@ -94,7 +94,7 @@ type Link struct {
 
 // An Impairment describes what a link does to frames, in each direction independently.
 type Impairment struct {
-	Delay     Time        `yaml:"delay"` // of every frame, start-of-frame delimiter to start-of-frame delimiter
+	Delay     Time        `yaml:"delay"` // delay of every frame, start-of-frame delimiter to start-of-frame delimiter
 	Jitter    Jitter      `yaml:"jitter"`
 	Loss      Probability `yaml:"loss"`
 	Burst     Burst       `yaml:"burst"`
@@ -124,8 +124,8 @@ type Burst struct {
 type Reorder struct {
 	Probability Probability `yaml:"probability"`
 	Delay       Time        `yaml:"delay"`
-	// Known is true if a switch at the end of the link knows by how much a frame was delayed. The delay then happened
-	// in its host, as in the kernel under a live switch.
+	// Known is true if a switch at the end of the link receives the delay of each frame. The delay then happened in its
+	// host, as in the kernel under a live switch.
 	Known bool `yaml:"known"`
 }
 
@@ -141,7 +141,7 @@ type Traffic struct {
 	Rate  Rate   `yaml:"rate"`
 	Gap   Time   `yaml:"gap"`
 	PPS   uint64 `yaml:"pps"`  // number of frames per second, instead of Rate
-	Size  Sizes  `yaml:"size"` // of frames with FCS; empty means 64
+	Size  Sizes  `yaml:"size"` // frame sizes with FCS; empty means 64
 	Flows Flows  `yaml:"flows"`
 	Burst OnOff  `yaml:"bursts"` // for onoff
 
@@ -158,7 +158,7 @@ type Traffic struct {
 // Headers describe the headers of a traffic source's frames.
 type Headers struct {
 	Protocol string     `yaml:"protocol"` // udp or tcp; empty means udp
-	SrcPort  uint16     `yaml:"src_port"` // of the first flow; zero means 1024
+	SrcPort  uint16     `yaml:"src_port"` // source port of the first flow; zero means 1024
 	DstPort  uint16     `yaml:"dst_port"` // zero means 9, discard
 	Src      netip.Addr `yaml:"src"`      // if not set, From's first address of To's family
 	Dst      netip.Addr `yaml:"dst"`      // if not set, To's first address
@@ -207,7 +207,7 @@ type Measurement struct {
 	Name   string `yaml:"name"` // empty means a name made from the other fields
 	Switch string `yaml:"switch"`
 	Port   string `yaml:"port"`
-	Queue  *int   `yaml:"queue"` // of the port; nil means all queues
+	Queue  *int   `yaml:"queue"` // one queue of the port; nil means all queues
 	What   string `yaml:"what"`
 	Every  Time   `yaml:"every"`
 }

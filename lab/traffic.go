@@ -14,12 +14,12 @@ type source struct {
 	flow   uint64 // number of the flow group, from 1
 	t      *Traffic
 	header header
-	shares []uint64 // of the flows; nil if there is one flow
+	shares []uint64 // shares of the flows; nil if there is one flow
 	file   *replay  // for pcap
 
 	gaps, sizes, flows chance.Source
 	stop               Time
-	bits               uint64 // on the wire, of the frames so far; so their time at Rate is exact
+	bits               uint64 // bits on the wire of the frames so far; so their time at Rate is exact
 	active             Time   // onoff and poisson: time without the gaps
 	burstEnd, paused   Time   // onoff
 
@@ -157,7 +157,7 @@ type replay struct {
 	sorted *capture.Sorted
 	head   capture.Packet
 	rounds uint32
-	origin Time // of the capture, in nanoseconds since 1970 converted to Time
+	origin Time // time of the capture, in nanoseconds since 1970 converted to Time
 	base   Time // start of this round, relative to Start
 	last   Time
 }

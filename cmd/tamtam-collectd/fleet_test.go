@@ -18,7 +18,7 @@ func tryRun(t *testing.T, args ...string) (code int, out, errOut string) {
 	return code, o.String(), e.String()
 }
 
-// A small fleet's data passes through JetStream into Parquet files, which contain what was sent.
+// A small fleet's data passes through JetStream into Parquet files, which contain the sent data.
 func TestFleet(t *testing.T) {
 	dir := t.TempDir()
 	code, out, errOut := tryRun(t, "fleet", "--leaves=4", "--spines=2", "--flows=60", "--stamps=6000", "--time=20s",

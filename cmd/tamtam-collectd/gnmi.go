@@ -18,7 +18,7 @@ type gnmiFlags struct {
 	paths  string
 	graphs bool
 
-	file dial.File // of paths, or of the graphs
+	file dial.File // content of --paths, or the graphs
 }
 
 func (f *gnmiFlags) flags(c *cobra.Command, to *collectd.Sources) {

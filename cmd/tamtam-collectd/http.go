@@ -15,7 +15,7 @@ import (
 	"tamtam/mgmt/web/door"
 )
 
-// httpFlags hold the addresses of the page and the metrics, and who may access them.
+// httpFlags hold the addresses of the page and the metrics, and their access rights.
 type httpFlags struct {
 	http               string
 	open               bool

@@ -145,7 +145,7 @@ func TestSweepProcesses(t *testing.T) {
 		s := newSweepChaos(t, dir, seed)
 		out := filepath.Join(t.TempDir(), "lab")
 		table, err := exec.Command(filepath.Join(dir, "tamtam"), "lab", "sweep", s.file, "--out="+out).Output()
-		if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) { // of the check
+		if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) { // a failed check gives an ExitError
 			t.Fatal(err)
 		}
 		s.run()
@@ -166,7 +166,7 @@ type sweepChaos struct {
 	log, sweep    *process
 	helpers       [3]*process
 	logArgs, args []string
-	kills         [3]int // of the log, workers, the sweep
+	kills         [3]int // kills of the log, of workers, and of the sweep
 }
 
 func newSweepChaos(t *testing.T, dir string, seed uint64) *sweepChaos {

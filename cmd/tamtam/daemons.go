@@ -31,8 +31,8 @@ import (
 	"tamtam/swss"
 )
 
-// Addresses of the gNMI server: only on this machine by default, and on all addresses if a login is required. Its
-// health is also served at the first.
+// Addresses of the gNMI server: only on this machine by default, and on all addresses if a login is required. Health
+// checks use the first.
 const (
 	gnmiAddress = "localhost:8080"
 	gnmiForAll  = ":8080"

@@ -35,7 +35,7 @@ func faultDesk(t *testing.T, r *swss.Redis) *fault.Desk {
 	return desk
 }
 
-// Every fault has its command, which prints what is in force, and until when.
+// Every fault has its command, which prints the faults in force, and until when.
 func TestFaultCommands(t *testing.T) {
 	r := swsstest.Start(t)
 	desk := faultDesk(t, r)

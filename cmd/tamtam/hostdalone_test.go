@@ -12,7 +12,7 @@ import (
 )
 
 // hostd runs in a separate process, without privileges, on the CPU port that syncd serves. It is ready while it has the
-// port, reports what is missing while syncd is down, and recovers by itself, as after a kill.
+// port, reports the missing port while syncd is down, and recovers by itself, as after a kill.
 func TestHostdAlone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes that wait for each other: nothing for the race detector")

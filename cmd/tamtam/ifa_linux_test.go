@@ -56,7 +56,7 @@ func TestCollectIFA(t *testing.T) {
 			"\x00\x1a\x00\x00"), make([]byte, 18)...)
 	}
 	udp := frame(17, 80)
-	sum := uint32(0) // of the IP header
+	sum := uint32(0) // checksum of the IP header
 	for i := 14; i < 34; i += 2 {
 		sum += uint32(binary.BigEndian.Uint16(udp[i:]))
 	}

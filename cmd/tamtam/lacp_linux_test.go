@@ -85,7 +85,7 @@ func TestFRRLACP(t *testing.T) {
 		took.Round(time.Millisecond), flow.missing()-missing, n.books().since(before).losses())
 	stopTCP()
 	flow.stop()
-	for _, s := range n.switches { // so that no frames are under way
+	for _, s := range n.switches { // wait until no frames are under way
 		s.kill["bgpd"]()
 	}
 	<-time.After(cutRest)

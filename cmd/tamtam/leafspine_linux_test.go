@@ -37,11 +37,11 @@ type leafSpine struct {
 	t        *testing.T
 	switches map[string]*frrSwitch
 	hosts    map[string]*netns.Namespace
-	bird     string                    // its namespace
+	bird     string                    // BIRD's namespace
 	dir      string                    // BIRD's files
 	base     map[string][]netip.Prefix // by switch: the chip's routes that are not from BGP
 	traffic  *spineTraffic
-	began    time.Time // of the step
+	began    time.Time // start of the step
 }
 
 func spineNames() []string { return []string{"leaf1", "leaf2", "spine1", "spine2"} }

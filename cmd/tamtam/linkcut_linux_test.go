@@ -25,9 +25,9 @@ import (
 // Parameters of the tests that cut links.
 const (
 	cutInterval = altmark.Interval(0)    // a second
-	cutMaxDelay = 300 * time.Millisecond // of a packet between the switches
+	cutMaxDelay = 300 * time.Millisecond // maximum delay of a packet between the switches
 	cutPeriods  = 4                      // number of periods for which each state of the links lasts
-	cutRate     = "20M"                  // of TCP, bits per second
+	cutRate     = "20M"                  // TCP's rate in bits per second
 	// cutRest is the time after which all counters have been written, and hostifd has reported its losses. cutCounts is
 	// the maximum time for that.
 	cutRest, cutCounts = 11 * time.Second, 15 * time.Second

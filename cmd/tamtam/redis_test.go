@@ -15,7 +15,7 @@ import (
 )
 
 // At a Redis with a password or an ACL user every command logs in by the same flags, or by database_config.json. It
-// reports what is wrong with the login.
+// reports errors of the login.
 func TestRedisLogin(t *testing.T) {
 	server := swsstest.StartServer(t)
 	dir := t.TempDir()

@@ -72,7 +72,7 @@ func archiveName(cfg doctor.Config) string {
 	return "tamtam-techsupport-" + cfg.Now().UTC().Format("20060102T150405Z") + ".tar.gz"
 }
 
-// packed makes the archive, and returns a summary. It warns about what is missing in it.
+// packed makes the archive, and returns a summary. It warns about missing parts.
 func packed(
 	ctx context.Context, output string, pack techsupport.Config, conf cli.Config, warn io.Writer,
 ) (string, error) {

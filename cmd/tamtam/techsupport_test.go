@@ -11,7 +11,7 @@ import (
 	"tamtam/internal/racetest"
 )
 
-// An archive is made without Redis and without a gNMI server. What is missing in it is reported.
+// An archive is made without Redis and without a gNMI server. Missing parts are reported.
 func TestTechsupport(t *testing.T) {
 	racetest.Live(t)
 	var out, errs bytes.Buffer

@@ -23,7 +23,7 @@ type file struct {
 		Links []link           `yaml:"links"`
 	} `yaml:"topology"`
 
-	dir string // of the file, to which binds are relative
+	dir string // folder of the file, to which binds are relative
 }
 
 // A node is a container.

@@ -64,10 +64,10 @@ func twice(pages []*page) []problem {
 // A block is an annotation and the text that follows it.
 type block struct {
 	options
-	line   int    // of the comment, from 1
+	line   int    // line of the comment, from 1
 	before []step // commands of the comment, if they do not make the block
 	steps  []step
-	body   []string // of a file
+	body   []string // content of a file
 	image  string   // path of the page's picture, relative to the page
 	// inShort is true if the block is long and its commands run in their short form. Their output is then not compared.
 	inShort bool

@@ -151,7 +151,7 @@ func header(m *yang.Module) string {
 func (c *comparison) node(ours, theirs *yang.Entry, at string, readOnly bool) []string {
 	m := c.theirs.module(theirs)
 	if !slices.Contains(c.shared, m.Name) {
-		return nil // of a module that we do not have at all
+		return nil // the node is of a module that we do not have at all
 	}
 	at += "/" + m.Prefix.Name + ":" + theirs.Name
 	if ours == nil {

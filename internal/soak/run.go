@@ -156,10 +156,10 @@ type output struct {
 	dropped    int
 	started    int      // number of cases
 	running    uint64   // greatest seed of them
-	seeds      []uint64 // of the failed cases
+	seeds      []uint64 // seeds of the failed cases
 	reports    int
-	cases      int // as randtest reports
-	inputs     int // as fuzzing reports
+	cases      int // number of cases that randtest reports
+	inputs     int // number of inputs that fuzzing reports
 }
 
 const keptLines = 4000

@@ -37,7 +37,7 @@ type slice struct {
 
 // A schedule distributes the time.
 type schedule struct {
-	length time.Duration // of a slice
+	length time.Duration // length of a slice
 	mu     sync.Mutex
 	tests  []*target
 	fuzzes []*target

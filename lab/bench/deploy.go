@@ -31,8 +31,8 @@ type Deployment struct {
 	Rules     int // runtime rules, as the paper counts them
 	// Times from the HSET in CONFIG_DB to the first counted packet, through every daemon.
 	Times []time.Duration // sorted
-	// Cycles is the maximum number of cycles from the SAI call to the entry of the first counted copy into the egress
-	// pipe, with one packet per cycle.
+	// Cycles is the maximum number of cycles from the SAI call to the first counted copy's entry into the egress pipe.
+	// There is one packet per cycle.
 	Cycles uint64
 }
 
@@ -215,7 +215,7 @@ func (w *taskWatch) load() error {
 			return err
 		}
 	}
-	w.chip.Advance(now + 350) // so far that the first are in the egress pipe
+	w.chip.Advance(now + 350) // the first are now in the egress pipe
 	return nil
 }
 

@@ -13,8 +13,8 @@ import (
 )
 
 // FlyMon measures CMU groups: the cost of one update of a CMU, alone and with the compression of its key. It also
-// measures the packet rate of the simulated chip with 0, 1 and 9 groups in use and with 96 tasks in one group, as
-// [ASIC] does. [Deployments] adds how soon tasks count.
+// measures the packet rate of the simulated chip, as [ASIC] does, with 0, 1 and 9 groups in use and with 96 tasks in
+// one group. [Deployments] adds how soon tasks count.
 func FlyMon(ctx context.Context, o Options) ([]Result, error) {
 	b := chipBench{ctx: ctx, d: o.Duration}
 	b.groups()

@@ -7,10 +7,10 @@ import (
 	"math/bits"
 )
 
-// A Source is a generator of random numbers, splitmix64. Each use of chance (the loss of one direction
-// of one link, the sizes of one traffic source) has its own, derived from the run's seed and the name
-// of the use. So an addition to a topology does not change the random numbers of the rest. It holds
-// integers only and gives the same numbers on every machine.
+// A Source is a generator of random numbers, splitmix64. Each use of chance has its own source, derived from the run's
+// seed and the name of the use. Examples of uses are the loss of one direction of a link, and the sizes of one traffic
+// source. So an addition to a topology does not change the random numbers of the rest. It holds integers only and gives
+// the same numbers on every machine.
 type Source struct{ state uint64 }
 
 // New returns the source of a use of chance, by its name, in a run with a seed.

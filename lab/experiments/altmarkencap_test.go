@@ -144,7 +144,7 @@ func TestAltMarkEncapEndToEnd(t *testing.T) {
 		if len(want) < 46 {
 			t.Fatalf("frame %d was not sent", number)
 		}
-		copy(want, []byte{2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 1, 3}) // of the server and of last
+		copy(want, []byte{2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 1, 3}) // addresses of the server and of switch last
 		want[22] -= 2                                          // two routers have forwarded the packet: first and last
 		binary.BigEndian.PutUint16(want[24:], 0)
 		sum := uint32(0)

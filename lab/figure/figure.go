@@ -17,7 +17,7 @@ const resolution = 144
 
 // A Figure is a picture of panels, one above the other.
 type Figure struct {
-	File   string // its name without the extension
+	File   string // file name without the extension
 	Panels []Panel
 }
 
@@ -47,7 +47,7 @@ const (
 
 // A Curve is a line, or marks, or both.
 type Curve struct {
-	Name  string // in the legend; empty means that it has no entry
+	Name  string // name in the legend; empty means that it has no entry
 	Style Style
 	// Colour is a place in the palette, the same for curves that belong together.
 	Colour int

@@ -14,8 +14,8 @@ import (
 // Sizes of a figure, in points.
 const (
 	panelWidth, panelHeight = 450, 280
-	lowHeight               = 190 // of one panel among several
-	margin                  = 6   // of the picture, and inside a legend
+	lowHeight               = 190 // height of one panel among several
+	margin                  = 6   // margin of the picture, and inside a legend
 	clearance               = 4   // between legend and curves, for the size of markers
 )
 
@@ -31,7 +31,7 @@ type panelLayout struct {
 	*graph
 	canvas draw.Canvas
 	x, y   func(float64) vg.Length
-	box    vg.Rectangle // of the legend; empty if there is none
+	box    vg.Rectangle // place of the legend; empty if there is none
 }
 
 func (f *Figure) layout() (*layout, error) {

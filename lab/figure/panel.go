@@ -22,7 +22,7 @@ const (
 type graph struct {
 	*plot.Plot
 	legend  plot.Legend
-	entries int // of the legend
+	entries int // number of entries in the legend
 	bands   int // number of curves with a band
 }
 

@@ -68,7 +68,7 @@ type reading struct {
 	end    int64
 }
 
-// Read returns the Run of a finished lab, whose captures are in dir. It closes neither.
+// Read returns the Run of a finished lab, whose captures are in dir. It does not close the lab.
 func Read(ctx context.Context, l *lab.Lab, r *lab.Result, dir string) (*Run, error) {
 	end := lab.Epoch().Add(time.Duration(r.Duration / lab.Nanosecond))
 	x := &reading{

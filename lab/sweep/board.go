@@ -23,7 +23,7 @@ import (
 // the next one. Its files are deleted from the log, and workers drop its jobs.
 type Board struct {
 	Log     stream.Log
-	Name    string // of a-z, 0-9 and -
+	Name    string // characters are a-z, 0-9 and -
 	Program string // the program that this process runs, as in [Options]
 	Version string // version of Program, for display
 	By      string // name of this process, for display
@@ -97,8 +97,8 @@ type post struct {
 	Program string `json:"program"`
 	Version string `json:"version"`
 	Bundle  chunks `json:"bundle"`
-	Index   int    `json:"index"` // of the job in the sweep
-	Name    string `json:"name"`  // of its result: a hash of everything that it depends on
+	Index   int    `json:"index"` // index of the job in the sweep
+	Name    string `json:"name"`  // name of its result: a hash of everything that it depends on
 }
 
 // chunks identify the messages that together form a bundle.

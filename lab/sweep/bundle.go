@@ -127,7 +127,7 @@ func write(path string, text []byte) error {
 type unpacked struct {
 	file  *File
 	dir   string
-	path  string // of the experiment where it was packed
+	path  string // path of the experiment where it was packed
 	users int
 }
 

@@ -19,7 +19,7 @@ import (
 
 // A Job is one run.
 type Job struct {
-	Values []string `json:"values"` // of the parameters that vary, in order
+	Values []string `json:"values"` // values of the parameters that vary, in order
 	Seed   uint64   `json:"seed"`
 }
 
@@ -27,7 +27,7 @@ type Job struct {
 type Outcome struct {
 	Job
 	Results []Number `json:"results"`
-	Failed  []string `json:"failed_checks,omitempty"` // names
+	Failed  []string `json:"failed_checks,omitempty"` // names of the failed checks
 	// Sum is the checksum of all other fields, in the file. It reveals damage, and changes by hand.
 	Sum string `json:"sum,omitempty"`
 }
@@ -113,7 +113,7 @@ func (f *File) Run(ctx context.Context, o Options) ([]Outcome, error) {
 type running struct {
 	*File
 	Options
-	dir      string // of results
+	dir      string // directory of the results
 	jobs     []Job
 	outcomes []*Outcome
 	failures []error
@@ -212,7 +212,7 @@ type prepared struct {
 	Job
 	topology *lab.Topology
 	what     string       // for messages
-	name     string       // of its result
+	name     string       // name of its result
 	same     func() error // fails if the inputs behind the name have changed since
 }
 

@@ -19,10 +19,10 @@ const ahead = 1000
 type poster struct {
 	*Board
 	*running
-	names  []string       // of the results, by job
+	names  []string       // names of the results, by job
 	index  map[string]int // by the name of the result
 	left   int            // number of jobs without outcome or failure
-	waits  map[int]bool   // those of them that have been posted
+	waits  map[int]bool   // the jobs of these that have been posted
 	told   map[string]bool
 	posted Posted
 }
@@ -252,7 +252,7 @@ func (p *poster) reply(data []byte) error {
 		return nil
 	}
 	i, ours := p.index[r.Job]
-	if !ours || p.known(i) { // of another sweep, or of a worker that ran the job again
+	if !ours || p.known(i) { // the result is of another sweep, or of a worker that ran the job again
 		return nil
 	}
 	if err := p.accept(i, r); err != nil {

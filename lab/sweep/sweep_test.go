@@ -294,7 +294,7 @@ func TestPlotOfLittle(t *testing.T) {
 	}
 }
 
-// Errors name what is wrong in a file.
+// Parse returns an error that names the invalid part of a file.
 func TestParse(t *testing.T) {
 	if _, err := Parse([]byte(aSweep)); err != nil {
 		t.Error(err)

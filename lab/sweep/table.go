@@ -22,7 +22,7 @@ type Row struct {
 	Result, Unit                        string
 	Runs                                int     // number of runs with a value
 	Unmeasured                          int     // number of runs without a measurement
-	Mean, Deviation                     float64 // of the sample; one run has no deviation
+	Mean, Deviation                     float64 // deviation of the sample; a single run has none
 	Least, Quarter, Median, Three, Most float64 // minimum, quartile, median, quartile, maximum
 	FailedRuns                          int     // number of runs with a failed check
 }

@@ -28,7 +28,7 @@ func Own(t *testing.T) bool {
 	}
 	t.Parallel() // the other process does not affect other tests
 
-	name := "^" + strings.ReplaceAll(t.Name(), "/", "$/^") + "$" // of a subtest, only that one
+	name := "^" + strings.ReplaceAll(t.Name(), "/", "$/^") + "$" // for a subtest, this matches only that subtest
 	cmd := exec.Command(os.Args[0], "-test.run="+name, "-test.v")
 	cmd.Env = append(os.Environ(), variable+"=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}

@@ -15,7 +15,7 @@ func CountMin(filter string) flymon.Task {
 	f, err := flymon.ParseFilter(filter)
 	k, err2 := flymon.ParseKey("5-tuple")
 	if err != nil || err2 != nil {
-		return flymon.Task{} // which is refused
+		return flymon.Task{} // the chip refuses an empty task
 	}
 	return flymon.Task{
 		Filter: f, Key: k, Attribute: flymon.Attribute{Kind: flymon.Packets},

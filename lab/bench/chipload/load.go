@@ -9,7 +9,7 @@ type Load struct {
 	Stamp  bool
 	Sketch bool // three count-min rows of a match-action program
 	Flows  int  // number of hosts; zero means one per port
-	Size   int  // of a frame, with FCS; zero means 64
+	Size   int  // bytes per frame, with FCS; zero means 64
 	Pause  int  // extra cycles between two packets
 
 	Routes int  // number of routes; the ports are then router interfaces, and packets go to each route
@@ -17,15 +17,15 @@ type Load struct {
 
 	PortDown   bool
 	BadVLAN    bool // tagged with a VLAN that does not exist
-	SamePort   bool // to a host at the port where the packet came in
+	SamePort   bool // packets go to a host at the port where they came in
 	NoLearning bool // source addresses are not learned, once all are known
 	NotIP      bool // the chip does not know the protocol behind the Ethernet header
-	Options    bool // in the IPv4 header, which disables the shortcut through the ingress pipe
+	Options    bool // IPv4 options, which disable the shortcut through the ingress pipe
 	EgressACL  bool // matches all packets
 	EgressDrop bool // drops them too
 
 	Dropped int     // one packet in this many is tagged with a VLAN that does not exist; zero means none
-	Monitor Monitor // of drops; reports leave by the last port
+	Monitor Monitor // mode of the drop monitor; reports leave by the last port
 
 	OneIn uint32 // one packet in this many is sampled as it comes in; zero means no port is sampled
 	Told  bool   // a listener receives each drop, as with sFlow

@@ -237,8 +237,8 @@ const remarkHidden = "marks written in transit, all within the guards, and as ma
 
 func (n *network) remarks() bool { return n.change == changeRemark || n.change == changeRemarkPart }
 
-// hidden reports whether marks may be overwritten in transit without a trace. That is the case if no point of the path
-// has more packets than one before it, or packets out of window, in period k or its neighbours.
+// hidden reports whether marks may be overwritten in transit without a trace. That is so unless, in period k or its
+// neighbours, a point has more packets than one before it, or packets out of window.
 func (j *judged) hidden(k uint64) bool {
 	own := func(reason string) bool {
 		return strings.Contains(reason, "out-of-window") && !strings.Contains(reason, " in period ")

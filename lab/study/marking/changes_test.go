@@ -38,7 +38,7 @@ type variant struct {
 
 // A sender is a traffic source that may be measured.
 type sender struct {
-	number int // of the traffic
+	number int // number of the traffic source
 	apart  bool
 	other  bool // not in the flow group
 }

@@ -31,7 +31,7 @@ type fabric struct {
 	switches int
 	clocks   string   // the fault of the clocks
 	restart  string   // the part that is restarted in mid-run; empty means none
-	bound    lab.Time // on the difference of any two clocks, if they have no fault
+	bound    lab.Time // limit of the difference of any two clocks, if they have no fault
 	ports    []int    // number of used ports, by switch
 	nets     []*network
 	top      *lab.Topology
@@ -159,13 +159,13 @@ type network struct {
 	paths   [][]int  // the listed paths: the switches that are points
 	flows   []uint64 // numbers of the measured traffic sources
 	session altmark.Session
-	kind    string // its fault
+	kind    string // the network's fault
 	family  string
 	rate    float64 // packets per period, on average
 	sparse  bool    // the method needs packets that periods may lack, or an order that packets may not have
 
 	nth      int
-	change   string // of its rules
+	change   string // change of its rules
 	features []string
 	senders  []sender
 	matched  []func(*sender) bool // the match of the points, at each time of the run

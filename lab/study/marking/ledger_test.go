@@ -43,9 +43,9 @@ type books struct {
 type booked struct {
 	period
 	pulse bool     // it may be the packet whose delay is measured
-	phase lab.Time // in its period, at the first point
+	phase lab.Time // time since the start of its period, at the first point
 	at    [maxFabric]lab.Time
-	clock [maxFabric]*big.Int // of the switch, at that time
+	clock [maxFabric]*big.Int // reading of the switch's clock at that time
 }
 
 func keepBooks(l *lab.Lab, nets []*network) *bookkeeper {
@@ -164,8 +164,8 @@ type account struct {
 }
 
 // between returns the accounts of all periods between groups of parallel switches of the path, for the packets of some
-// traffic sources. A packet is lost if it was at one of the first group, but at none of the second nor at any switch
-// that is as far or further.
+// traffic sources. A packet that was at one of the first group is lost if it was at none of the second, nor at any
+// switch beyond.
 func (b *books) between(from, to []int, sources map[int]bool) map[period]*account {
 	list := map[period]*account{}
 	for _, id := range b.order {

@@ -19,7 +19,7 @@ type markCase struct {
 	session altmark.Session
 	points  int
 	link    [2]lab.Impairment
-	offset  [3]lab.Time // of the clocks
+	offset  [3]lab.Time // offsets of the clocks
 	traffic lab.Traffic
 	holds   bool // packets and clocks are as the sessions claim
 	periods int

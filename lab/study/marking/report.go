@@ -31,13 +31,13 @@ type Segment struct {
 	Periods []Period         `json:"periods"`
 
 	path   string
-	length lab.Time // of a period
+	length lab.Time // length of a period
 }
 
 // Period is one period. A value that was not measured is nil.
 type Period struct {
 	Period   uint64         `json:"period"`
-	Start    lab.Time       `json:"start_ps"` // in the run, by a true clock
+	Start    lab.Time       `json:"start_ps"` // start time in the run, by a true clock
 	Status   string         `json:"status"`   // ok, flagged or missing
 	Reasons  []string       `json:"reasons"`
 	Sent     *uint64        `json:"sent"`

@@ -15,7 +15,7 @@ import (
 // identifies periods by the clock of the switch.
 type markWatch struct {
 	node     *markSwitch
-	flow     *markFlow // of the path, where its packets enter; nil at later points
+	flow     *markFlow // flow of the path, where its packets enter; nil at later points
 	interval altmark.Interval
 
 	received [saisim.CPUPort]arrived // by port: on the wire, not yet in the pipe
@@ -48,7 +48,7 @@ type arrived struct {
 type passage struct {
 	id      uint64   // the name that the sender gave it
 	number  uint64   // the number that the chip gave it
-	at      lab.Time // of its start-of-frame delimiter, exactly
+	at      lab.Time // exact time of its start-of-frame delimiter
 	cycle   saisim.Cycle
 	quarter uint64 // number of quarter periods, by the switch's clock
 }

@@ -217,7 +217,7 @@ traffic:
 `)
 		truth, r := runTruth(t, top, 20*lab.Millisecond)
 		first := uint64(lab.Epoch().Unix()) << 10
-		const timeBits = 48 // of a frame's name: when it was sent
+		const timeBits = 48 // the low bits of a frame's name hold the time when it was sent
 		for k := first; k < first+10; k++ {
 			p := truth.periods[period{k, 0}]
 			id := p.pulse

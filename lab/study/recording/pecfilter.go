@@ -5,7 +5,7 @@ package recording
 // emptied when a window begins. A class is known if one of the filters contains it. The filters' bits for an index are
 // adjacent, so that one access to each array queries all filters.
 type pecFilter struct {
-	cells   []uint64 // of all arrays; bit w belongs to window w
+	cells   []uint64 // cells of all arrays; bit w belongs to window w
 	arrays  int
 	width   int // cells of an array
 	windows int

@@ -94,9 +94,9 @@ type mailbox struct {
 	last      []int32 // by class, the window in which it was last seen, from 1; 0 means never
 	packets   []int32 // by class
 	mailed    []bool  // by class: a postcard was sent
-	postcards int     // sent
+	postcards int     // number of sent postcards
 	due       int     // postcards that a filter without errors would send
-	missed    int     // due, but not sent
+	missed    int     // number of postcards that were due, but not sent
 }
 
 func newMailbox(classes int, f *pecFilter) *mailbox {

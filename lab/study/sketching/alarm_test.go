@@ -57,8 +57,8 @@ func TestHyperLogLogBounds(t *testing.T) {
 	}
 }
 
-// Of 480 values of HyperLogLog, 40 with 16 buckets, one had a relative error of 1.978. The logarithm of an estimate
-// with so small a number of buckets is not normal. A bound that assumed so was 1.829.
+// One of 480 values of HyperLogLog, of which 40 had 16 buckets, had a relative error of 1.978. The logarithm of an
+// estimate with so small a number of buckets is not normal. A bound that assumed so was 1.829.
 func TestFewBucketsHaveAHeavyTail(t *testing.T) {
 	_, upper := alarmOf(480).hyperLogLog(120_000, 16, 16)
 	if re := upper/120_000 - 1; re < 1.978 || re > 20 {

@@ -22,7 +22,7 @@ type taskMeter struct {
 	p      *planned
 	groups *cmu.Groups
 	half   uint64          // start of the second epoch; zero if there is only one, or it has begun
-	before *answer.Reading // of the first epoch
+	before *answer.Reading // reading of the first epoch
 	failed error           // error of reading before
 }
 

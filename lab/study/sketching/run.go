@@ -13,8 +13,8 @@ import (
 type run struct {
 	*Settings
 	*study.Work
-	seed  uint64 // of the run
-	path  string // of the capture
+	seed  uint64 // the run's seed
+	path  string // path of the capture
 	plans []*planned
 }
 

@@ -35,7 +35,7 @@ type Settings struct {
 	Study    string  `yaml:"study"`
 	Seeds    int     `yaml:"seeds"` // number of seeds; zero means 1
 	Traffic  Traffic `yaml:"traffic"`
-	Key      string  `yaml:"key"` // of the tasks; empty means 5-tuple, or dst-ip for victims
+	Key      string  `yaml:"key"` // key of the tasks; empty means 5-tuple, or dst-ip for victims
 	Geometry Chip    `yaml:"geometry"`
 	Curves   []Curve `yaml:"curves"`
 	Memory   []Bytes `yaml:"memory"` // requested by tasks; the x axis
@@ -88,7 +88,7 @@ type Chip struct {
 // A Curve is an algorithm at all memory sizes.
 type Curve struct {
 	Name      string  `yaml:"name"`
-	Algorithm string  `yaml:"algorithm"` // of flymon, or one of the baselines
+	Algorithm string  `yaml:"algorithm"` // algorithm of flymon, or one of the baselines
 	Rows      uint8   `yaml:"rows"`      // zero means the default of the algorithm
 	Share     uint8   `yaml:"share"`     // the task samples 2^-n of the packets
 	OneBit    bool    `yaml:"one_bit"`   // bloom: a bucket is one bit

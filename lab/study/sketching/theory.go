@@ -447,7 +447,7 @@ func (l alarm) falsePositives(members int, bits []float64, n float64) study.Pred
 }
 
 // exactIntervals returns a lower bound of the share of flows whose longest interval is right. Two conditions must hold.
-// In no instance may another flow share the bucket of their last arrival, which makes intervals too short, or too long
+// In no instance may another flow share the bucket of their last arrival. That makes intervals too short, or too long
 // if the Bloom filter mistakes a new flow for a known one. In at least one instance, no other flow may share the bucket
 // of the longest interval, which makes it too long.
 func exactIntervals(flows int, buckets float64, instances int) float64 {

@@ -9,14 +9,14 @@ import (
 
 // A flyTruth holds the true traffic. It is kept by number of flow, independently of what CMU groups see.
 type flyTruth struct {
-	key     flymon.Key // of the tasks
+	key     flymon.Key // key of the tasks
 	element flymon.Key // for victims: the element that is counted for each
 	source  sightings
 	whole   bool // the key distinguishes all flows
 	index   map[flymon.Vector]int32
 	group   []int32         // flow of the traffic to flow of the key
 	vectors []flymon.Vector // flows of the key
-	packets []uint32        // of each
+	packets []uint32        // number of packets of each
 	half    uint64          // start of the second epoch; zero if there is only one
 	early   []uint32        // packets of each before half
 	last    []uint64        // arrival
