@@ -68,7 +68,7 @@ func upSwitch(t *testing.T, name, role string) (target string) {
 	return "unix:" + socket
 }
 
-// A collecting is a daemon that a test runs.
+// collecting is a daemon that a test runs.
 type collecting struct {
 	t     *testing.T
 	url   string

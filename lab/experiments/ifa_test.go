@@ -18,7 +18,7 @@ import (
 	"tamtam/tam/ifa"
 )
 
-// A passing is a frame in one switch, according to the chip's moments.
+// passing is a frame in one switch, according to the chip's moments.
 type passing struct {
 	flow, in, out, came, left string
 	queue                     uint8

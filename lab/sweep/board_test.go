@@ -223,7 +223,7 @@ func TestTurnLost(t *testing.T) {
 	working.Wait()
 }
 
-// A told collects the messages of a board.
+// told collects the messages of a board.
 type told struct {
 	mu  sync.Mutex
 	all []string

@@ -123,7 +123,7 @@ func write(path string, text []byte) error {
 	return os.WriteFile(path, text, 0o600)
 }
 
-// An unpacked is a sweep that a worker has written to a folder.
+// unpacked is a sweep that a worker has written to a folder.
 type unpacked struct {
 	file  *File
 	dir   string

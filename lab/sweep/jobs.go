@@ -109,7 +109,7 @@ func (f *File) Run(ctx context.Context, o Options) ([]Outcome, error) {
 	return r.gathered(ctx.Err())
 }
 
-// A running is a sweep with the state of its jobs. Each has an outcome, a failure, or neither yet.
+// running is a sweep with the state of its jobs. Each has an outcome, a failure, or neither yet.
 type running struct {
 	*File
 	Options
@@ -207,7 +207,7 @@ func (f *File) result(ctx context.Context, o Options, dir string, j Job) (*Outco
 	return out, replace(path, text)
 }
 
-// A prepared is a job whose experiment has been opened.
+// prepared is a job whose experiment has been opened.
 type prepared struct {
 	Job
 	topology *lab.Topology

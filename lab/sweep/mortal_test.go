@@ -10,7 +10,7 @@ import (
 
 var errDead = errors.New("the process is dead")
 
-// A mortal is the log as seen by a process that dies before or after a certain operation. The work that it holds then
+// mortal is the log as seen by a process that dies before or after a certain operation. The work that it holds then
 // becomes free when free is called.
 type mortal struct {
 	stream.Log

@@ -204,7 +204,7 @@ func (s *tally) outsideAs(kind string) *rate {
 	return s.outside[kind]
 }
 
-// A judged holds the reports of the periods between two points, and the truth.
+// judged holds the reports of the periods between two points, and the truth.
 type judged struct {
 	f     *fabric
 	n     *network

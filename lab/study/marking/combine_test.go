@@ -43,7 +43,7 @@ func combinations() (all [][]string) {
 // A table holds the rows of a table of CONFIG_DB, by key.
 type table map[string]map[string]any
 
-// A combined is a row of switches between two hosts, with one flow on which several features act.
+// combined is a row of switches between two hosts, with one flow on which several features act.
 type combined struct {
 	rnd      *rand.Rand
 	features []string

@@ -39,7 +39,7 @@ type books struct {
 	doubled             bool // a packet came twice to a point
 }
 
-// A booked is the ledger entry of a packet. A time is -1 if the switch did not see it.
+// booked is the ledger entry of a packet. A time is -1 if the switch did not see it.
 type booked struct {
 	period
 	pulse bool     // it may be the packet whose delay is measured

@@ -102,7 +102,7 @@ type markPoint struct {
 	periods []published
 }
 
-// A published is a period as a switch has published it.
+// published is a period as a switch has published it.
 type published struct {
 	altmark.Period
 	at time.Time // by a true clock

@@ -10,7 +10,7 @@ import (
 	"tamtam/tam/recordplan"
 )
 
-// A measured holds the metrics of a plan: its value, and the effort of finding it.
+// measured holds the metrics of a plan: its value, and the effort of finding it.
 type measured map[string]float64
 
 // curveOf makes the plans of a curve with the probabilities of a seed, one for each number of bits.

@@ -61,7 +61,7 @@ func (l alarm) below(logMoment func(rate float64) float64) float64 {
 	return -l.above(func(rate float64) float64 { return logMoment(-rate) })
 }
 
-// A weighted is a value of a variable with its probability.
+// weighted is a value of a variable with its probability.
 type weighted struct{ value, chance float64 }
 
 // logMoments returns ln E e^(rate X) for the sum of n variables that have these values.

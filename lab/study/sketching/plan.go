@@ -9,7 +9,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// A planned is a curve at one size of memory: its task, and where the task is placed.
+// planned is a curve at one size of memory: its task, and where the task is placed.
 type planned struct {
 	curve  *Curve
 	at     Bytes

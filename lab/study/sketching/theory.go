@@ -205,8 +205,8 @@ func meetings(bits int, shifts []uint8) (both, all float64) {
 type detector func(size uint32) (low, mid, high float64)
 
 // f1 predicts the F1 of reports of flows at or above a threshold. Flows below it are reported because of others in
-// their buckets. So they are not independent of each other. There are rows with load flows per bucket; load 0 means
-// that they are independent.
+// their buckets. So they are not independent of each other. load is the number of flows per bucket in each of the rows.
+// If it is 0, flows are reported independently.
 //
 // Let t be the probability that a bucket is that full. A flow is reported by d rows with q = t^d. Then each of the load
 // others in one of its buckets is reported with t^(d-1). So on average d load t^(d-1) (1-t) others are reported with
