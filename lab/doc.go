@@ -6,9 +6,9 @@
 //
 // Time is a whole number of picoseconds. Each chip counts cycles of its own clock. Cycle c of a chip begins at base +
 // floor(c * 10^12 / ClockHz). base is 0, or the time at which its syncd was restarted. A chip sees an arrival at time t
-// in the first cycle that begins at t or later. Both are 128-bit integer divisions, so nothing drifts. A frame's time
-// on a link is that of its start-of-frame delimiter. A chip stamps the cycle in which its clock sees it. The wait for
-// that cycle, less than one cycle, counts as time in the chip. Hosts are exact to the picosecond.
+// in the first cycle that begins at t or later. Both conversions are 128-bit integer divisions, so nothing drifts. A
+// frame's time on a link is that of its start-of-frame delimiter. A chip stamps the cycle in which its clock sees it.
+// The wait for that cycle, less than one cycle, counts as time in the chip. Hosts are exact to the picosecond.
 //
 // # Cores
 //

@@ -8,7 +8,7 @@ import (
 )
 
 // Two switches aggregate two links by LACP, and no member is up by configuration alone. Frames that hosts send before
-// that are lost at the PortChannel; later ones are not.
+// LACP has set one up are lost at the PortChannel; later ones are not.
 //
 // Then a link loses all frames while both its ports stay up. LACP detects the silence within three seconds, and nothing
 // is lost afterwards. Nothing is lost when the link heals, nor when daemons are restarted.

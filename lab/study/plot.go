@@ -64,7 +64,7 @@ func (r *Curves) span(of, name string) (least, most float64) {
 }
 
 // outline returns a curve as it is drawn: medians, the range over the seeds, quartiles, and theory. On a logarithmic
-// axis smaller values, such as 0, are drawn at least.
+// axis values below least, such as 0, are drawn as least.
 func (c *Curve) outline(a *Axes, log bool, least float64) (measured, theory figure.Curve) {
 	at := func(v float64) float64 {
 		if log {
