@@ -11,7 +11,7 @@ import (
 	"tamtam/orch"
 )
 
-// sentFrames are those for the chip.
+// sentFrames collects the frames for the chip.
 type sentFrames []cpuport.Frame
 
 func (s *sentFrames) Send(f cpuport.Frame) error { *s = append(*s, f); return f.Check() }
