@@ -11,8 +11,8 @@
 // # Neighbours
 //
 // IPv4 and IPv6 share the states of RFC 4861, section 7.3.2, as in the Linux kernel. A neighbour is solicited when a
-// packet for it comes to the CPU, when the stack itself has a packet for it, and while a route leads to it
-// ([Stack.Want]): [Timers].Attempts times, [Timers].Retransmit apart. A confirmed neighbour is REACHABLE for
+// packet for it comes to the CPU, or the stack itself has one, and while a route leads to it ([Stack.Want]). It is
+// solicited [Timers].Attempts times, [Timers].Retransmit apart. A confirmed neighbour is REACHABLE for
 // [Timers].Reachable and then STALE. The stack does not see what the chip forwards, so it does not remove a STALE
 // neighbour for lack of use. [Timers].Refresh after its last confirmation it is probed, by unicast, and removed only if
 // it does not answer. Neighbours are learned from ARP requests and neighbour solicitations for the stack's own

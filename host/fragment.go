@@ -134,7 +134,7 @@ func linkTo(b []byte, at int) int {
 }
 
 // split fragments a packet to fit an MTU. IPv4 fragments all have the header; options that only the first needs are in
-// all of them. IPv6 fragments have a fragment header behind the first header; that is for packets of the stack's own.
+// all of them. IPv6 fragments have a fragment header after the first header; that is for packets of the stack's own.
 func (s *Stack) split(packet []byte, mtu int) (parts [][]byte) {
 	v4 := packet[0]>>4 == 4
 	head, extra := 40, 8

@@ -27,7 +27,7 @@ type ipPacket struct {
 	v4       bool
 	src, dst netip.Addr
 	ttl      byte
-	proto    byte // of the payload, behind IPv6's extension headers
+	proto    byte // of the payload, after IPv6's extension headers
 	// fragmented means that it is a fragment; later means that it is not the first, so that proto's header is not in
 	// it.
 	fragmented, later bool
@@ -36,7 +36,7 @@ type ipPacket struct {
 	offset            int    // of a fragment, in the payload of the whole packet
 	ident             uint32 // identification of the fragmented packet
 	plain             int    // length of the headers that each fragment has, without a fragment header
-	part              []byte // payload behind these headers
+	part              []byte // payload after these headers
 	behind            byte   // type of the header at the start of part
 	nextHeader        int    // offset of the field in an IPv6 packet that contains proto
 	packet, payload   []byte // packet is cut to the length in its header

@@ -20,7 +20,7 @@ import (
 
 // The Linux kernel with the stack's addresses and forwarding on receives the same frames, and its answers are equal
 // byte for byte. The exceptions are fields with free values (IPv4's identification, IPv6's flow label). Frames are sent
-// and received by a raw socket. A ping behind each frame shows when the kernel has processed it, so that nothing
+// and received by a raw socket. A ping after each frame shows when the kernel has processed it, so that nothing
 // depends on time.
 //
 // Frames for which the two differ on purpose are not included: the kernel resets TCP connections, and by default
@@ -245,7 +245,7 @@ func newKernel(t *testing.T) *kernel {
 	return &kernel{t: t, fd: fd}
 }
 
-// answers returns the frames that the kernel sends in response to some frames, before it answers a ping behind them.
+// answers returns the frames that the kernel sends in response to some frames, before it answers a ping after them.
 func (k *kernel) answers(fs ...[]byte) (all []string) {
 	k.t.Helper()
 	k.n++

@@ -18,7 +18,7 @@ import (
 	"tamtam/fleet/join"
 )
 
-// flip inverts a byte behind a text in each file of a topic that contains the text.
+// flip inverts a byte after a text in each file of a topic that contains the text.
 func flip(t *testing.T, dir, topic string, text []byte, behind int) {
 	t.Helper()
 	blocks, err := filepath.Glob(filepath.Join(dir, "jetstream", "*", "streams", "tamtam-"+topic, "msgs", "*.blk"))
@@ -222,7 +222,7 @@ func TestDamagedOpenWindows(t *testing.T) {
 		one, other := d.teller("leaf1"), d.teller("leaf2")
 		d.with(func(log *jetstream.Log) {
 			for s := int64(100); s < 110; s++ {
-				if s == 105 { // behind the damage: the next message contains nothing about its time
+				if s == 105 { // after the damage: the next message contains nothing about its time
 					other.send(log, 100, 0x66)
 					other.send(log, 101, 0x66)
 				}

@@ -199,7 +199,7 @@ func TestGraphsUnknown(t *testing.T) {
 }
 
 // Sessions of one flow group that match different packets make no graph: a packet that only some of them count would
-// look lost. A session that adds headers sees other packets than those behind it.
+// look lost. A session that adds headers sees other packets than those after it.
 func TestGraphsAlike(t *testing.T) {
 	for _, c := range []struct {
 		change func(*Session)

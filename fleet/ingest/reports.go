@@ -299,7 +299,7 @@ func (r *Reports) SFlow(ctx context.Context, from netip.AddrPort, datagram []byt
 	d, err := sflow.Decode(datagram)
 	if err != nil {
 		r.counts.bad.Add(1)
-		lost := int64(1) // how many samples the bytes behind the last one hold is unknown
+		lost := int64(1) // how many samples the bytes after the last one hold is unknown
 		if d != nil {
 			lost = max(lost, int64(d.Unread))
 			r.counts.undecoded.Add(int64(d.Unread))

@@ -232,7 +232,7 @@ func (s *Sender) DoubtSince(ctx context.Context, since time.Time) error {
 	return s.miss(ctx, span{min(x.from, x.to), x.to}, 0)
 }
 
-// miss reports a missing span to all partitions at once, behind the buffered events.
+// miss reports a missing span to all partitions at once, after the buffered events.
 func (s *Sender) miss(ctx context.Context, x span, promise int64) error {
 	for i := range s.parts {
 		p := &s.parts[i]
@@ -284,7 +284,7 @@ func (s *Sender) Drop(ctx context.Context, at int64, d *event.Drop) error {
 	return s.Heard(ctx, at, at, d)
 }
 
-// Heard is Drop with another time for the watermark, so that a clock that is ahead does not advance it.
+// Heard sends a report of drops with another time for the watermark, so that a clock that is ahead does not advance it.
 func (s *Sender) Heard(ctx context.Context, at, by int64, d *event.Drop) error {
 	return s.blob(ctx, at, by, ofDrop(d), func(w *event.Writer) (bool, error) { return w.AddDrop(at, d) })
 }
@@ -371,8 +371,8 @@ func (s *Sender) added(p *part, at int64) {
 // unknown, so all are notified.
 func (s *Sender) Lose(n int64, upTo time.Time) { s.LoseSince(n, upTo, upTo) }
 
-// LoseSince is Lose with an earliest time, which may be before the watermark: the lost items were sent after the last
-// one that came.
+// LoseSince reports losses like Lose, but with an earliest time, which may be before the watermark: they were sent
+// after the last one that came.
 func (s *Sender) LoseSince(n int64, since, upTo time.Time) {
 	if n <= 0 {
 		return
@@ -383,8 +383,8 @@ func (s *Sender) LoseSince(n int64, since, upTo time.Time) {
 	s.lose(since.UnixNano(), upTo.UnixNano(), 1)
 }
 
-// LostBy is Lose for the losses counted until now, possibly none. asked is the time at which the counter was read. The
-// watermark does not pass it, as later losses are not yet known.
+// LostBy reports the losses counted until now, possibly none, like Lose. asked is the time at which the counter was
+// read. The watermark does not pass it, as later losses are not yet known.
 func (s *Sender) LostBy(n int64, asked time.Time) {
 	s.Lose(n, s.options.Now())
 	s.mu.Lock()
@@ -392,7 +392,7 @@ func (s *Sender) LostBy(n int64, asked time.Time) {
 	s.asked = asked
 }
 
-// doubt is LoseSince for losses that are counted already, or uncertain.
+// doubt reports losses like LoseSince, if they are counted already, or uncertain.
 func (s *Sender) doubt(since, upTo time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -533,7 +533,7 @@ func (s *Sender) send(ctx context.Context, p *part, promise int64) error {
 	return s.append(ctx, p, promise)
 }
 
-// append finishes the batch of a partition and appends it to the log, behind batches that an earlier call could not
+// append finishes the batch of a partition and appends it to the log, after batches that an earlier call could not
 // append. It retries until the log has confirmed all of them or ctx ends. In the latter case they stay in finished, for
 // the next call: an ended context, such as that of a capture that was read to its end, loses no batch.
 func (s *Sender) append(ctx context.Context, p *part, promise int64) error {

@@ -47,7 +47,7 @@ type TapCounts struct {
 	// Unjoined counts fragments of incomplete packets. At most the beginning of such a packet was read.
 	Unjoined int64
 	Twice    int64 // copies whose number and bytes came before: they are not read again
-	Skipped  int64 // bytes behind stamped datagrams that belong to no record
+	Skipped  int64 // bytes after stamped datagrams that belong to no record
 	Searched int64 // records that were found by search because of such bytes
 	NoLength int64 // IP frames with an invalid length: records are not looked for in them
 }
@@ -102,7 +102,7 @@ func (t *Tap) joined(ctx context.Context, list []collector.Joined) error {
 	return nil
 }
 
-// End processes what waited for fragments. Call it behind the last frame.
+// End processes what waited for fragments. Call it after the last frame.
 func (t *Tap) End(ctx context.Context) error {
 	if t.join == nil {
 		return nil
@@ -267,7 +267,7 @@ func (t *Tap) stamps(ctx context.Context, frame []byte, at time.Time) error {
 		return nil
 	}
 	t.skipped.Add(int64(tail.Skipped))
-	flow, _ := collector.ParseFlow(frame) // records are found behind IP only
+	flow, _ := collector.ParseFlow(frame) // records are found after IP only
 	t.hops = t.hops[:0]
 	for _, r := range tail.Records {
 		if r.Flags&tailstamp.Searched != 0 {

@@ -26,8 +26,8 @@ type Access struct {
 	CAFile string
 }
 
-// Check returns an error if a server that listens at these addresses, or a client that connects to these URLs, is
-// reachable beyond loopback without a user or without TLS.
+// Check returns an error if a server at these addresses, or a client of these URLs, would communicate beyond loopback
+// without a user or without TLS.
 func (a Access) Check(listens, connects []string) error {
 	if (a.User == "") != (a.Password == "") {
 		return errors.New("a user without a password, or a password without a user: want both")

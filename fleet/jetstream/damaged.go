@@ -64,7 +64,7 @@ func (l *Log) stillReadable(ctx context.Context, t *topic, seq uint64) (ok bool,
 	return false, nil
 }
 
-// behind returns the first readable message behind an unreadable one, or next if there is none.
+// behind returns the first readable message after an unreadable one, or next if there is none.
 func (l *Log) behind(ctx context.Context, t *topic, bad, next uint64) (good uint64, err error) {
 	ok := false
 	good = min(bad+1, next)
@@ -156,7 +156,7 @@ func (l *Log) Whole(ctx context.Context, name string, last uint64) (bool, error)
 	return true, nil
 }
 
-// Reach makes sure that new messages are appended behind a sequence that existed before, and reports whether they would
+// Reach makes sure that new messages are appended after a sequence that existed before, and reports whether they would
 // not have been. NATS reuses the sequences of messages that it lost at the end of a damaged file. In that case the rest
 // of the topic is purged.
 func (l *Log) Reach(ctx context.Context, name string, last uint64) (lost bool, err error) {

@@ -11,7 +11,7 @@ import (
 	"tamtam/fleet/stream"
 )
 
-// damage inverts a byte in the files of a topic, at an offset behind the start of each of some data. Within the data
+// damage inverts a byte in the files of a topic, at an offset after the start of each of some data. Within the data
 // that makes the checksum of the record wrong.
 func damage(t *testing.T, dir, topic string, behind int, data ...string) {
 	t.Helper()

@@ -15,7 +15,7 @@ import (
 const (
 	lookAtServer  = time.Second
 	longestBroken = 16 * time.Second
-	quiet         = time.Minute // after this time without an error the pauses start again
+	quiet         = time.Minute // this long after the last start the pauses begin again
 	enough        = 4 << 20     // bytes of free space
 )
 

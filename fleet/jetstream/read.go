@@ -20,7 +20,7 @@ const (
 	mostBytes    = 4 << 20
 )
 
-// lookEvery is the interval at which a waiting reader checks whether the topic begins behind its message.
+// lookEvery is the interval at which a waiting reader checks whether the topic begins after its message.
 const lookEvery = 2 * time.Second
 
 // Read implements stream.Log. It asks any of the servers that have the topic (a "direct get"). While there is nothing
@@ -113,7 +113,8 @@ func (l *Log) look(ctx context.Context, t *topic) (last uint64, err error) {
 	return state.LastSeq, err
 }
 
-// lookFrom is look for a reader that waits for a message: it also detects that the topic has begun again before that.
+// lookFrom works like look, for a reader that waits for a message: it also detects that the topic has begun again
+// before that.
 func (l *Log) lookFrom(ctx context.Context, t *topic, from uint64) (last uint64, err error) {
 	last, err = l.look(ctx, t)
 	if err == nil {
@@ -144,7 +145,7 @@ func (l *Log) notShared(ctx context.Context, t *topic) error {
 	return nil
 }
 
-// get returns consecutive messages, the first at from or behind it, or none if there is none. It stops before a message
+// get returns consecutive messages, the first at from or after it, or none if there is none. It stops before a message
 // that the log has lost.
 func (l *Log) get(ctx context.Context, t *topic, from uint64, most int) ([]stream.Entry, error) {
 	ask, err := json.Marshal(struct {

@@ -232,8 +232,8 @@ func (l serverLog) Fatalf(format string, v ...any) {
 	}
 }
 
-// say also detects messages about write errors after which NATS stops writing: there is no other reliable and timely
-// sign.
+// say logs a message. It also detects messages about write errors after which NATS stops writing: there is no other
+// reliable and timely sign.
 func (l serverLog) say(level slog.Level, text string) {
 	broken := false
 	for _, sign := range []string{"ritical write error: ", "ailed to store a msg on stream", "will be DISABLED",

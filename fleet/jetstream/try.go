@@ -79,7 +79,7 @@ func (l *Log) try(ctx context.Context, do func(context.Context) error) error {
 // A pause doubles each time.
 type pause struct{ next time.Duration }
 
-// wait pauses, or until ctx ends or one of the channels has a message.
+// wait waits for the pause, or until ctx ends or one of the channels has a message.
 func (p *pause) wait(ctx context.Context, wake ...<-chan *nats.Msg) error {
 	p.next = min(max(2*p.next, shortestPause), longestPause)
 	timer := time.NewTimer(p.next)

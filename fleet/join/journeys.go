@@ -24,8 +24,8 @@ const capturedApart = time.Second
 // journeys joins the recorded copies of one packet to its path, by the same join as `tamtam path`.
 //
 // Windows are of capture times, since the clocks of switches may be arbitrary. A window reports the paths that begin in
-// it. They are joined with everything captured from two reaches before the window to two reaches behind it. A reach is
-// the maximum time between the records of one packet at two switches. So the window is due two reaches behind its end,
+// it. They are joined with everything captured from two reaches before the window to two reaches after it. A reach is
+// the maximum time between the records of one packet at two switches. So the window is due two reaches after its end,
 // and a path that extends into the last reach may continue beyond it.
 type journeys struct {
 	reader        *collector.JourneyReader

@@ -183,7 +183,7 @@ func (p *Partition) add(key sourceKey, s *source) *source {
 func (p *Partition) Next() uint64 { return p.last + 1 }
 
 // Take consumes a message. An unreadable message returns an error, and counts as bad for its source if that is
-// readable; the partition continues behind it.
+// readable; the partition continues after it.
 func (p *Partition) Take(seq uint64, data []byte, now time.Time) error {
 	if seq <= p.last {
 		return fmt.Errorf("partition %s: message %d comes after message %d: want them in order", p.name, seq, p.last)
@@ -241,7 +241,7 @@ func (p *Partition) Skip(to uint64) (doubt result.Amend) {
 	return doubt
 }
 
-// follows flags the time up to the first message behind a loss as a gap.
+// follows flags the time up to the first message after a loss as a gap.
 func (p *Partition) follows(h *event.Header) {
 	if p.skipped {
 		p.skipped = false

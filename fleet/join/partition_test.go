@@ -69,7 +69,7 @@ func newNetwork(t *testing.T, r *rand.Rand, window int64) *network {
 	return n
 }
 
-// inOrder moves a frame of a flow of its source behind all earlier frames: none is captured twice.
+// inOrder moves a frame of a flow of its source after all earlier frames: none is captured twice.
 func (n *network) inOrder(f *event.Frame, source int) {
 	f.Flow.SourcePort += uint16(100 * source)
 	for i := range f.Hops {
@@ -154,7 +154,7 @@ func work(t *testing.T, r *rand.Rand, log stream.Log, o Options, messages int) *
 	return workAs(t, r, log, func() Options { return o }, messages)
 }
 
-// workAs is work with workers that each have other options.
+// workAs works like work, with workers that each have other options.
 func workAs(t *testing.T, r *rand.Rand, log stream.Log, o func() Options, messages int) *result.Memory {
 	store := result.NewMemory(0)
 	now := time.Unix(0, 0)

@@ -469,7 +469,7 @@ func (k lossKey) String() string {
 }
 
 // BenchmarkPeriods joins the reports of four switches for 90 periods, over a graph and along a path, and cuts a batch
-// behind each period.
+// after each period.
 func BenchmarkPeriods(b *testing.B) {
 	m := newMarking(b, rand.New(rand.NewPCG(1, 14)), 90)
 	var times [][][]byte // messages by their index within their sender

@@ -71,7 +71,7 @@ func (p *Pool) Run(ctx context.Context) error {
 	}
 }
 
-// Reach makes sure that the log continues behind the joined messages in all partitions; call it before anything is
+// Reach makes sure that the log continues after the joined messages in all partitions; call it before anything is
 // appended. If a store or log is away, the workers check that later.
 func (p *Pool) Reach(ctx context.Context) error {
 	for _, name := range p.Partitions {

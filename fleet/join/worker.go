@@ -35,7 +35,7 @@ const readAtOnce = 64
 
 // Run joins a partition: the messages of the topic of its name. It ends with ctx, without an error, or when the log or
 // the store fail. While the store is away it waits, and reads and acknowledges nothing. Two concurrent workers do no
-// harm: the store keeps the batch of one, and the other continues behind it.
+// harm: the store keeps the batch of one, and the other continues after it.
 func (w *Worker) Run(ctx context.Context, partition string) error {
 	for {
 		err := w.join(ctx, partition)
@@ -122,7 +122,7 @@ func (w *Worker) read(ctx context.Context, p *Partition) (idle bool, err error) 
 	return false, nil
 }
 
-// skip continues behind messages that the log no longer has, and reports the loss.
+// skip continues after messages that the log no longer has, and reports the loss.
 func (w *Worker) skip(p *Partition, gone *stream.Gone) {
 	why := "the log no longer has messages that were not joined: what they said is lost"
 	last := gone.First - 1
@@ -151,7 +151,7 @@ type Lost struct {
 	From        time.Time // rows from then on are flagged: they may lack the events of the messages
 }
 
-// reach makes sure that the log continues behind the joined messages. A log that lost its end would reuse the sequences
+// reach makes sure that the log continues after the joined messages. A log that lost its end would reuse the sequences
 // of joined messages for new ones, and the worker would skip those.
 func (w *Worker) reach(ctx context.Context, name string, last uint64) error {
 	l, ok := w.Log.(interface {

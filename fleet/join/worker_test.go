@@ -111,7 +111,7 @@ func TestSilent(t *testing.T) {
 	}
 }
 
-// away is a log that does not answer for a while, behind its first two messages.
+// away is a log that does not answer for a while, after its first two messages.
 type away struct {
 	stream.Log
 	now   *time.Time

@@ -61,7 +61,7 @@ func TestFolderAway(t *testing.T) {
 
 // Wherever a Put fails, nothing is left behind, and the second attempt keeps the batch, once.
 func TestFailsWithin(t *testing.T) {
-	for _, folder := range []string{written, marks, "journeys"} { // before the mark, at the mark, and behind it
+	for _, folder := range []string{written, marks, "journeys"} { // before the mark, at the mark, and after it
 		s := open(t, Options{Dir: t.TempDir()})
 		put(t, s, batch("p", 1, 10, 0), true)
 		back := move(t, filepath.Join(s.dir, folder))

@@ -48,7 +48,7 @@ type Store struct {
 	puts      int               // batches since the last tidy
 	failed    bool              // a Put has failed since the last tidy
 	tidied    time.Time         // time of the last tidy
-	tried     map[string]string // marked batch by partition, if the outcome of its last Put was uncertain
+	tried     map[string]string // batch by partition whose mark the last Put tried to link
 	forgotten Forgotten
 }
 

@@ -112,7 +112,7 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// A process that dies before its mark has put nothing, one that dies behind it has put everything, and nothing is left
+// A process that dies before its mark has put nothing, one that dies after it has put everything, and nothing is left
 // behind.
 func TestDies(t *testing.T) {
 	for _, marked := range []bool{false, true} {

@@ -1,5 +1,5 @@
 // Package cpuport is the chip's CPU port for programs outside syncd. Frames that the chip punts to the CPU come out of
-// it, with their metadata, and frames go in, to leave the chip at a port or in a VLAN. It handles frames and names, and
+// it, with their metadata. Frames that go in leave the chip at a port or in a VLAN. It handles frames and names, and
 // depends on no chip, database or protocol.
 //
 // A [Hub] connects the chip with one client at a time. In the same process the client has a [Line], from another

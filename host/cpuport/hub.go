@@ -70,7 +70,7 @@ type sampledAt struct {
 
 // A Frame is a frame that a client sends. It has a port or a VLAN.
 type Frame struct {
-	// Port is the egress port, at which it leaves unchanged, behind the ingress pipe
+	// Port is the egress port, at which it leaves unchanged, after the ingress pipe
 	// (SAI_HOSTIF_TX_TYPE_PIPELINE_BYPASS).
 	Port string
 	// VLAN is the VLAN, 1 to 4094, in which it enters the ingress pipe (SAI_HOSTIF_TX_TYPE_PIPELINE_LOOKUP), to be
@@ -165,8 +165,8 @@ func (h *Hub) Punt(p Packet, in uint16) {
 	h.punt(p, in, noPort)
 }
 
-// PuntSample is Punt for a packet that was sampled, or dropped, with the number of the port for p.Sample.Out. Samples
-// that find the queue full are counted by port or rule, and the next one contains the count.
+// PuntSample queues a packet that was sampled, or dropped, like Punt, with the number of the port for p.Sample.Out.
+// Samples that find the queue full are counted by port or rule, and the next one contains the count.
 func (h *Hub) PuntSample(p Packet, in, out uint16) {
 	if h == nil {
 		return

@@ -13,7 +13,7 @@ import (
 )
 
 // An Interface is a host interface that is not for a port. At the request of a client such as hostifd, the process of
-// the chip creates a device for it, and holds it while the chip runs, even if the client ends.
+// the chip creates a device for it. It holds the device while the chip runs, even if the client ends.
 type Interface struct {
 	Name string `json:"name"`
 	// Gone removes the interface; then only Name is used. A device of an earlier process is removed, too.
@@ -61,8 +61,8 @@ func (h *Hub) Keep(k Keeper) {
 	h.keeper = k
 }
 
-// attachHost is [Hub.Attach] for a client that requests host interfaces. They stay when it disconnects, and serve the
-// next such client; a client of another kind ends them.
+// attachHost attaches a client that requests host interfaces, like [Hub.Attach]. They stay when it disconnects, and
+// serve the next such client; a client of another kind ends them.
 func (h *Hub) attachHost(who string) (*Line, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -199,11 +199,11 @@ func appendInterface(b []byte, i *Interface) []byte {
 	return append(append(b, kindInterface), text...)
 }
 
-// DialInterfaces is [Dial] for a client that makes the process of the chip create host interfaces for all ports. It
-// receives LACP frames at members of a LAG with LACP, frames that the host must send for the chip, and copies of LLDP,
-// ARP and neighbour discovery. Receive calls hold with a file of each device: while that is open the device keeps its
-// carrier, even if the process of the chip is killed. A later file for the device, or nil, means that the earlier one
-// is of no use any more.
+// DialInterfaces connects like [Dial], for a client that makes the process of the chip create host interfaces for all
+// ports. It receives LACP frames at members of a LAG with LACP, frames that the host must send for the chip, and copies
+// of LLDP, ARP and neighbour discovery. Receive calls hold with a file of each device: while that is open the device
+// keeps its carrier, even if the process of the chip is killed. A later file for the device, or nil, means that the
+// earlier one is of no use any more.
 func DialInterfaces(path, who string, hold func(name string, f *os.File)) (*Conn, error) {
 	return dial(path, who, kindInterfaces, hold)
 }

@@ -231,7 +231,8 @@ func (x *Conn) greet(who string, kind byte) error {
 	return errors.New("the answer is no message of a CPU port")
 }
 
-// Receive is [Line.Receive]. One goroutine may receive while others send. When ctx ends the connection is closed.
+// Receive works like [Line.Receive]. One goroutine may receive while others send. When ctx ends the connection is
+// closed.
 func (x *Conn) Receive(ctx context.Context) (Packet, error) {
 	defer context.AfterFunc(ctx, func() { x.c.Close() })()
 	for {
@@ -271,8 +272,8 @@ func (x *Conn) Receive(ctx context.Context) (Packet, error) {
 	}
 }
 
-// Send is [Line.Send], except that a refusal, even due to a full queue, is returned by Receive. It does not wait: it
-// fails while the socket is full because syncd hangs.
+// Send works like [Line.Send], except that a refusal, even due to a full queue, is returned by Receive. It does not
+// wait: it fails while the socket is full because syncd hangs.
 func (x *Conn) Send(f Frame) error {
 	if err := f.Check(); err != nil {
 		return err

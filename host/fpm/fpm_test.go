@@ -68,7 +68,7 @@ func (n *NextHop) text() string {
 	return fmt.Sprintf("next hop %d:", n.ID) + n.Hop.text()
 }
 
-// read returns a stream as text, a line for each message, with an empty line behind each frame.
+// read returns a stream as text, a line for each message, with an empty line after each frame.
 func read(t *testing.T, stream []byte) string {
 	t.Helper()
 	var b strings.Builder
@@ -201,7 +201,7 @@ func TestHostileMessages(t *testing.T) {
 	for _, tt := range []struct {
 		name, want string
 		in         []byte
-		next       bool // the message behind it is read
+		next       bool // the message after it is read
 	}{
 		{"a short message", "3 bytes behind the last message", good[:3], false},
 		{"a message that is too long", "a message of 1000 bytes, want 16 to ", build(uint32(1000), good[4:]), false},

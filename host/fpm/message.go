@@ -23,7 +23,7 @@ const (
 // A Route is added, replaced or, with Gone, deleted.
 type Route struct {
 	Gone     bool
-	Dest     netip.Prefix // without bits behind its length
+	Dest     netip.Prefix // without bits after its length
 	Table    uint32       // routing table of the kernel; 254 is that of the default VRF
 	Protocol uint8        // RTPROT_ number of its protocol
 	Type     uint8        // Unicast, ...

@@ -22,9 +22,9 @@ func (p *port) fits() bool {
 // expired.
 func (p *port) eligible() bool { return p.fits() || p.selected && p.receiver == ReceiverExpired }
 
-// choose is the selection logic, 6.4.14. It selects one of the partners of the ports, each with one speed, and keeps it
-// as long as it is present. Otherwise it prefers the partner with most ports, then the fastest, then the lowest system
-// and key. A port whose partner has expired stays selected until it is defaulted.
+// choose runs the selection logic, 6.4.14. It selects one of the partners of the ports, each with one speed, and keeps
+// it as long as it is present. Otherwise it prefers the partner with most ports, then the fastest, then the lowest
+// system and key. A port whose partner has expired stays selected until it is defaulted.
 func (g *aggregate) choose() {
 	count := map[group]int{}
 	for _, p := range g.ports {
