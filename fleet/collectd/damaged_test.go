@@ -18,7 +18,7 @@ import (
 	"tamtam/fleet/join"
 )
 
-// flip inverts a byte after a text in each file of a topic that contains the text.
+// flip inverts the byte at an offset from a text in each file of a topic that contains the text.
 func flip(t *testing.T, dir, topic string, text []byte, behind int) {
 	t.Helper()
 	blocks, err := filepath.Glob(filepath.Join(dir, "jetstream", "*", "streams", "tamtam-"+topic, "msgs", "*.blk"))

@@ -81,8 +81,8 @@ func (r *Reports) doubt(ctx context.Context, e *exporter, domain uint32, h heard
 }
 
 // lost returns the earliest time, by the switch's clock, at which reports missing between the last message and this one
-// may have been observed. It may be before the watermark. It is the time after the last message. If the clock was set
-// back in between, it is as long before this message as that one is.
+// may have been observed. It may be before the watermark. Usually it is the end of the time that the last message
+// covers, less a tolerance. If the clock was set back in between, it is as long before this message as that one is.
 func (d *doubt) lost(h heard, disorder time.Duration) time.Time {
 	behind := d.heard.until.Add(-time.Second - disorder)
 	back := h.until.Add(-time.Second - disorder - h.at.Sub(d.heard.at))

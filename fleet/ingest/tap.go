@@ -267,7 +267,7 @@ func (t *Tap) stamps(ctx context.Context, frame []byte, at time.Time) error {
 		return nil
 	}
 	t.skipped.Add(int64(tail.Skipped))
-	flow, _ := collector.ParseFlow(frame) // records are found after IP only
+	flow, _ := collector.ParseFlow(frame) // records are found only in IP frames
 	t.hops = t.hops[:0]
 	for _, r := range tail.Records {
 		if r.Flags&tailstamp.Searched != 0 {
