@@ -12,7 +12,6 @@ const (
 	arpLength  = 28
 )
 
-// receiveARP handles ARP.
 func (s *Stack) receiveARP(f *received, b []byte) {
 	if len(b) < arpLength {
 		s.counts[DropShort]++

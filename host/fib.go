@@ -12,7 +12,6 @@ type Hop struct {
 	Addr      netip.Addr
 }
 
-// A fib is the forwarding table.
 type fib struct {
 	routes  map[netip.Prefix][]Hop
 	subnets map[netip.Prefix]string // interface by subnet, of interfaces that are up

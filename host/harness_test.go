@@ -46,7 +46,6 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-// pass advances the time.
 func (r *rig) pass(d time.Duration) {
 	r.at = r.at.Add(d)
 	r.Advance(r.at)
@@ -150,7 +149,6 @@ func frame(dst, src MAC, etherType uint16, b []byte) []byte {
 	return append(binary.BigEndian.AppendUint16(f, etherType), b...)
 }
 
-// arp returns an ARP frame from a host.
 func arp(op uint16, dst, sha MAC, spa string, tha MAC, tpa string) []byte {
 	b := []byte{0, 1, 8, 0, 6, 4, byte(op >> 8), byte(op)}
 	s, t := ip(spa).As4(), ip(tpa).As4()
@@ -168,7 +166,6 @@ func v4(src, dst string, hops, proto byte, fragment uint16, payload []byte) []by
 	return b
 }
 
-// icmp returns an ICMP message with n bytes of data.
 func icmp(kind, code byte, n int) []byte {
 	b := append([]byte{kind, code, 0, 0, 0, 7, 0, 1}, make([]byte, n)...)
 	binary.BigEndian.PutUint16(b[2:], ^fold(sum(0, b)))
@@ -179,7 +176,6 @@ func udp(n int) []byte {
 	return append([]byte{0x80, 1, 0x80, 2, 0, byte(8 + n), 0, 0}, make([]byte, n)...)
 }
 
-// v6 returns an IPv6 packet.
 func v6(src, dst string, hops, proto byte, payload []byte) []byte {
 	s, d := ip(src).As16(), ip(dst).As16()
 	b := []byte{0x60, 0, 0, 0, byte(len(payload) >> 8), byte(len(payload)), proto, hops}

@@ -36,7 +36,6 @@ const (
 	typeEchoReply6   = 129
 )
 
-// receiveICMP handles ICMP for the stack.
 func (s *Stack) receiveICMP(f *received, p *ipPacket) {
 	b := p.payload
 	switch {
@@ -176,7 +175,6 @@ func (s *Stack) errorSource(x *iface, p *ipPacket) (netip.Addr, bool) {
 	return best, best.IsValid()
 }
 
-// A bucket is a token bucket.
 type bucket struct {
 	rate, burst int // tokens per second; capacity
 	left        float64

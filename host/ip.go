@@ -131,7 +131,6 @@ func single(ip netip.Addr) bool {
 	return !ip.IsUnspecified() && !ip.IsMulticast() && !ip.IsLoopback() && !(ip.Is4() && ip.As4()[0] >= 240)
 }
 
-// receiveIP handles an IP packet.
 func (s *Stack) receiveIP(f *received, p *ipPacket) {
 	x := f.in
 	own := s.own[p.dst]
@@ -162,7 +161,6 @@ func (t *fib) isBroadcast(ip netip.Addr) bool {
 	return ok && !host(ip, p)
 }
 
-// receiveGroup handles an IPv6 packet to a group.
 func (s *Stack) receiveGroup(f *received, p *ipPacket) {
 	if p.proto == protoICMPv6 && !p.fragmented && len(p.payload) >= 8 && sum6ok(p) && isND(p.payload[0]) {
 		s.receiveND(f, p)

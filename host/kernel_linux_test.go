@@ -142,7 +142,6 @@ func v4Part(id byte, word uint16, part []byte) []byte {
 	return to(5, b)
 }
 
-// v6Parts returns an ICMPv6 message in two fragments.
 func v6Parts(src, dst string, message []byte) [][]byte {
 	whole := v6(src, dst, 64, protoICMPv6, message)
 	part := func(at, end int, word uint16) []byte {

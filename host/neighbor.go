@@ -260,7 +260,6 @@ func (s *Stack) ask(k neighKey) *neighbor {
 	return n
 }
 
-// become changes the state of a neighbour.
 func (s *Stack) become(n *neighbor, to State) {
 	if n.state == Incomplete {
 		s.asked--
@@ -315,14 +314,12 @@ func (s *Stack) wake(n *neighbor, after time.Duration) {
 	s.after(n.due, timer{neighbor: n})
 }
 
-// probe starts to probe a known neighbour.
 func (s *Stack) probe(n *neighbor) {
 	s.become(n, Probe)
 	n.tries = 0
 	s.solicit(n)
 }
 
-// neighborDue handles the timer of a neighbour.
 func (s *Stack) neighborDue(n *neighbor) {
 	t := &s.cfg.Timers
 	switch n.state {
@@ -354,7 +351,6 @@ func (s *Stack) stale(n *neighbor) {
 	s.wake(n, max(0, last.Add(s.cfg.Timers.Refresh).Sub(s.now)))
 }
 
-// confirm records that a neighbour has answered.
 func (s *Stack) confirm(n *neighbor) {
 	s.become(n, Reachable)
 	n.confirmed = s.now
@@ -431,7 +427,6 @@ func (s *Stack) fail(n *neighbor, asked bool) {
 	}
 }
 
-// remove removes a neighbour from the table.
 func (s *Stack) remove(n *neighbor) {
 	if n.state == Incomplete {
 		s.asked--
@@ -464,7 +459,6 @@ func (s *Stack) toNeighbor(k neighKey, w waiting) {
 	}
 }
 
-// deliver sends an IP packet to a MAC address.
 func (s *Stack) deliver(x *iface, mac MAC, w *waiting) {
 	packet := w.outgoing()
 	etherType := uint16(etherIPv4)

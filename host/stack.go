@@ -113,16 +113,13 @@ type sender struct {
 	counts [numCounters]uint64
 }
 
-// An iface is an interface with the state of the stack.
 type iface struct {
 	Interface
 	addrs map[netip.Addr]*address
 }
 
-// mine reports whether a frame is addressed to the interface.
 func (x *iface) mine(dst MAC) bool { return dst == x.MAC || dst == x.Also && dst != (MAC{}) }
 
-// An address is one of the stack's own.
 type address struct {
 	netip.Prefix
 	on        *iface
@@ -185,7 +182,6 @@ func (s *Stack) Configure(now time.Time, all []Interface) {
 	}
 }
 
-// set applies the configuration of an interface.
 func (s *Stack) set(x *iface, i Interface) {
 	fresh := x.MAC != i.MAC || i.Up && !x.Up // all addresses are announced again
 	x.Interface = i
@@ -251,7 +247,6 @@ func (s *sender) begin(a *address) {
 	s.after(a.due, timer{address: a})
 }
 
-// announce announces an address to all neighbours.
 func (s *sender) announce(a *address) {
 	a.announces--
 	if a.Addr().Is4() {
@@ -265,7 +260,6 @@ func (s *sender) announce(a *address) {
 	}
 }
 
-// addressDue handles the timer of an address.
 func (s *sender) addressDue(a *address) {
 	if a.tentative { // no host has objected
 		a.tentative = false
@@ -492,7 +486,6 @@ func (s *Stack) receive(f *received, etherType uint16, b []byte) {
 	}
 }
 
-// send sends a frame at an interface.
 func (s *sender) send(x *iface, dst MAC, etherType uint16, payload []byte) {
 	if !x.Up {
 		return

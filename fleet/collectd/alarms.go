@@ -31,7 +31,6 @@ type alarmMetrics struct {
 	unread string
 }
 
-// alarmFamilies returns the metrics of alarms.
 func alarmFamilies() []family {
 	return []family{
 		{gauge, "altmark_alarm", "Whether the alarm of a graph is raised, accepted (its newest period lost no more than " +

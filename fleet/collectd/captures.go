@@ -65,7 +65,6 @@ func (o *opener) captures(ctx context.Context, paths []string) (feeds []*feed, e
 	return feeds, nil
 }
 
-// captureFeed returns the feed of one run.
 func (o *opener) captureFeed(run *captureRun) (*feed, error) {
 	f, t, err := o.tap("captures", false, time.Unix(0, run.Started))
 	if err != nil {
@@ -80,7 +79,6 @@ func (o *opener) captureFeed(run *captureRun) (*feed, error) {
 	return f, nil
 }
 
-// note appends a message and returns its sequence.
 func (o *opener) note(ctx context.Context, run *captureRun) (uint64, error) {
 	data, err := json.Marshal(run)
 	if err != nil {

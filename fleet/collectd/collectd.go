@@ -229,7 +229,6 @@ func (d *daemon) start(ctx context.Context) {
 	}
 }
 
-// read starts to read all feeds.
 func (d *daemon) read(ctx context.Context) error {
 	for _, feed := range d.feeds {
 		if feed.before == nil {

@@ -101,7 +101,6 @@ func (d *damagedLog) join(log *jetstream.Log, last uint64) {
 	running.Wait()
 }
 
-// A stampSource is one source.
 type stampSource struct {
 	d      *damagedLog
 	writer *event.Writer

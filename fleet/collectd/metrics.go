@@ -12,7 +12,6 @@ import (
 	"tamtam/collector/result"
 )
 
-// registry returns the metrics of this process.
 func (d *daemon) registry() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), d)
@@ -35,7 +34,6 @@ func (f family) desc() *prometheus.Desc {
 	return prometheus.NewDesc("tamtam_collectd_"+f.name, f.help, f.labels, nil)
 }
 
-// words splits the names of labels.
 func words(s string) []string { return strings.Fields(s) }
 
 // families returns all metrics of a daemon. The roles determine which of them have values.
@@ -91,10 +89,8 @@ func describe(to chan<- *prometheus.Desc, list []family) {
 // Describe implements prometheus.Collector.
 func (d *daemon) Describe(to chan<- *prometheus.Desc) { describe(to, families()) }
 
-// A sayFunc exports a value of the family with a name.
 type sayFunc func(name string, value float64, labels ...string)
 
-// sayer returns a function that exports values of the families.
 func sayer(to chan<- prometheus.Metric, list []family) sayFunc {
 	return func(name string, value float64, labels ...string) {
 		f := list[slices.IndexFunc(list, func(f family) bool { return f.name == name })]
@@ -109,7 +105,6 @@ func sayer(to chan<- prometheus.Metric, list []family) sayFunc {
 	}
 }
 
-// truth returns 1 for true and 0 for false.
 func truth(yes bool) float64 {
 	if yes {
 		return 1
@@ -149,7 +144,6 @@ func (d *daemon) unread() (files int, ok bool) {
 	return 0, err == nil
 }
 
-// collectPool exports the metrics of the partitions that this process joins.
 func (d *daemon) collectPool(say sayFunc) {
 	s := d.counted
 	s.mu.Lock()

@@ -49,7 +49,6 @@ type feed struct {
 	ended chan struct{} // closed at the end of run; nil if no feed waits for it
 }
 
-// opener creates feeds into a log.
 type opener struct {
 	Sources
 	paths      dial.File // whose switches are read by gNMI

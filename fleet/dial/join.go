@@ -31,7 +31,6 @@ type Join struct {
 // maxStart is the maximum time for which the join waits for a target at the start.
 const maxStart = 5 * time.Second
 
-// An altMarkJoin joins a path or a graph.
 type altMarkJoin interface {
 	Add(point int, p altmark.Period, arrived time.Time) []marks.Result
 	Advance(k uint64) []marks.Result
@@ -95,7 +94,6 @@ func NewJoin(f File, now time.Time) (*Join, error) {
 	return j, nil
 }
 
-// add adds the join of some points.
 func (j *Join) add(name string, am altMarkJoin, points []Point) {
 	path := &joined{name: name, am: am}
 	j.paths = append(j.paths, path)
@@ -205,7 +203,6 @@ func (j *Join) take(e Event, now time.Time) (out []marks.Result) {
 	return out
 }
 
-// both adds the results of both directions.
 func (j *Join) both(results []marks.Result) []marks.Result {
 	out := results
 	for _, tw := range j.twoWays {

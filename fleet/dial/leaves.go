@@ -18,7 +18,6 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A leaf is one of the subscribed leaves.
 type leaf struct {
 	session string
 	period  string // number of the period; empty for a leaf of config
@@ -26,7 +25,6 @@ type leaf struct {
 	values  []string // one for a leaf, any number for a leaf-list
 }
 
-// join returns a path with a prefix.
 func join(prefix, p *gpb.Path) []*gpb.PathElem {
 	return append(slices.Clone(prefix.GetElem()), p.GetElem()...)
 }
@@ -101,7 +99,6 @@ func namesOf(elems []*gpb.PathElem) (names []string) {
 	return names
 }
 
-// leafAt returns the leaf at a path.
 func leafAt(elems []*gpb.PathElem) (leaf, bool) {
 	names := namesOf(elems)
 	switch {
@@ -228,7 +225,6 @@ func (s *session) settings() (altmark.Session, error) {
 	return out, nil
 }
 
-// period reads one period from the leaves of a switch.
 func (s *session) period(number string) (altmark.Period, error) {
 	r := &reader{leaves: s.periods[number], what: "session " + s.name + ", period " + number}
 	n, err := strconv.ParseUint(number, 10, 64)
@@ -335,7 +331,6 @@ func (r *reader) atMost(name string, most uint64) uint64 {
 	return n
 }
 
-// time reads nanoseconds since 1970.
 func (r *reader) time(name string) altmark.Time {
 	n := r.counter(name)
 	return altmark.Time{Seconds: n / 1e9, Nanoseconds: uint32(n % 1e9)}

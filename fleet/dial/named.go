@@ -53,7 +53,6 @@ func (f File) Named(t *topology.Topology) (File, error) {
 	return out, out.check()
 }
 
-// A namer has the names of a topology.
 type namer struct {
 	kinds   map[string]topology.Kind
 	targets map[string]string // names of switches by target; "" if several have it

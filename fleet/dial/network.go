@@ -24,7 +24,6 @@ const (
 	maxReply = 16 << 20
 )
 
-// A getter reads from one switch.
 type getter struct {
 	o    Options
 	conn *grpc.ClientConn
@@ -98,7 +97,6 @@ func withoutModules(x any) any {
 	return x
 }
 
-// ask opens a connection for some requests.
 func (o Options) ask(target string, f func(getter) error) error {
 	conn, err := o.client(target)
 	if err != nil {

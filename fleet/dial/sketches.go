@@ -54,7 +54,6 @@ func WatchSketches(ctx context.Context, target string, o Options, tell func(Sket
 	})
 }
 
-// sketchLists holds the subscribed paths.
 var sketchLists = [][]string{
 	{"tam", "flymon-tasks", "flymon-task", "state", "last-epoch"},
 	{"tam", "flymon-tasks", "flymon-task", "metrics"},
@@ -84,10 +83,8 @@ func (o Options) subscribeSketches(ctx context.Context, conn *grpc.ClientConn) (
 	return stream, stream.Send(&gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Subscribe{Subscribe: list}})
 }
 
-// leafValues holds values by leaf name.
 type leafValues map[string][]string
 
-// A sketchTask holds the leaves of a task.
 type sketchTask struct {
 	epoch   leafValues
 	metrics map[string]leafValues
@@ -150,7 +147,6 @@ func (w *sketchWatch) take(n *gpb.Notification) {
 	w.waits = append(w.waits, n)
 }
 
-// A sketchLeaf is one of the subscribed leaves.
 type sketchLeaf struct {
 	list, entry string // flymon-tasks or flymon-queries, and the name
 	metric      string // quantity; empty for a leaf of last-epoch, or of an answer
@@ -310,7 +306,6 @@ func (r *reader) amount(name string) *float64 {
 
 func first(values []string) string { return strings.Join(values, ",") }
 
-// remove removes the leaves at a path or below it.
 func (w *sketchWatch) remove(elems []*gpb.PathElem) {
 	at, ok := sketchAt(elems)
 	if !ok {
@@ -362,13 +357,11 @@ func sketchAt(elems []*gpb.PathElem) (at sketchLeaf, ok bool) {
 	return at, at.entry != ""
 }
 
-// A sketchValue is a leaf with its values.
 type sketchValue struct {
 	sketchLeaf
 	values []string
 }
 
-// sketchLeaves returns the leaves in a value at a path.
 func sketchLeaves(elems []*gpb.PathElem, v *gpb.TypedValue) (all []sketchValue, err error) {
 	x, err := jsonOf(elems, v)
 	if err != nil {

@@ -114,7 +114,6 @@ func (o Options) client(address string) (*grpc.ClientConn, error) {
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 10 * time.Second}))
 }
 
-// subscribe opens the stream of some sessions.
 func (o Options) subscribe(
 	ctx context.Context, conn *grpc.ClientConn, sessions []string,
 ) (gpb.GNMI_SubscribeClient, error) {

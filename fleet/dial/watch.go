@@ -113,7 +113,6 @@ type watch struct {
 	synced   bool
 }
 
-// once reads a subscription to its end.
 func (w *watch) once(ctx context.Context, conn *grpc.ClientConn, o Options, sessions []string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -201,7 +200,6 @@ func (w *watch) take(n *gpb.Notification, now time.Time) {
 	}
 }
 
-// changes are the changes of a session by a notification.
 type changes struct {
 	config  bool
 	periods map[string]bool

@@ -122,7 +122,6 @@ func periodNote(k uint64, packets int, more ...string) *gpb.Notification {
 	return note("s", fmt.Sprintf("periods/period#%d/state", k), leaves...)
 }
 
-// watchAll returns a channel of all events.
 func watchAll(t *testing.T, target string) <-chan Event {
 	ctx, cancel := context.WithCancel(t.Context())
 	events, done := make(chan Event, 1000), make(chan struct{})

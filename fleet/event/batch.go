@@ -87,7 +87,6 @@ func (w *Writer) reset() {
 	w.buf = append(w.buf, w.header.Source...)
 }
 
-// begin begins the next batch if one was finished.
 func (w *Writer) begin() {
 	if w.sent {
 		w.header.Number++
@@ -295,7 +294,6 @@ func (d *decoder) varint() int64 {
 	return int64(u>>1) ^ -int64(u&1)
 }
 
-// time reads the time of an event.
 func (d *decoder) time() int64 {
 	d.last += d.varint()
 	if !d.some || d.last < d.from {

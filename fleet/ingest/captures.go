@@ -13,7 +13,6 @@ import (
 // read.
 const flushEvery = 1 << 13
 
-// reading is a capture that is being read.
 type reading struct {
 	path string
 	in   *capture.Reader
@@ -79,7 +78,6 @@ func openCaptures(paths []string) (open []*reading, err error) {
 	return open, nil
 }
 
-// earliest returns the index of the capture whose next frame is the earliest.
 func earliest(list []*reading) (first int) {
 	for i, r := range list {
 		if r.next.Time.Before(list[first].next.Time) {

@@ -356,7 +356,6 @@ func rowsByFlow(batches []*result.Batch, window time.Duration) *flowRows {
 	return x
 }
 
-// start returns the start of the window of a time.
 func (x *flowRows) start(t time.Time) int64 { return t.UnixNano() / x.window * x.window }
 
 func (x *flowRows) amended(window int64) (flags result.Flags) {

@@ -23,7 +23,6 @@ type endingSource struct {
 	data        []byte
 }
 
-// next reports whether there is one more.
 func (s *endingSource) next() bool {
 	if s.left == 0 {
 		return false

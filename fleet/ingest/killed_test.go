@@ -35,7 +35,6 @@ func newJoining(t *testing.T, r *rand.Rand, kind result.Kind, partitions int) *j
 		parts: make([]*join.Partition, partitions), kind: kind}
 }
 
-// step joins the available messages at a time.
 func (c *joining) step(now time.Time, all bool) {
 	for i := range c.parts {
 		name := c.kind.Partition(i)
@@ -60,7 +59,6 @@ func (c *joining) step(now time.Time, all bool) {
 	}
 }
 
-// A place is the key of a row.
 type place struct {
 	start int64
 	what  string
@@ -148,7 +146,6 @@ func sure(lives []life, start int64, later time.Duration) bool {
 	})
 }
 
-// leave stops a source.
 func leave(t *testing.T, s *Sender) {
 	t.Helper()
 	if err := s.Leave(t.Context()); err != nil {
@@ -399,7 +396,6 @@ func TestKilledIPFIX(t *testing.T) {
 	}
 }
 
-// flagsOf returns the flags of the windows that have rows, in order.
 func flagsOf(batches []*result.Batch) (list []result.Flags) {
 	var hops []result.Hop
 	for _, b := range batches {

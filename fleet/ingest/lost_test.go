@@ -18,7 +18,6 @@ import (
 	"tamtam/tam/sflow"
 )
 
-// after returns the time n seconds after start.
 func after(n float64) time.Time { return start.Add(time.Duration(n * float64(time.Second))) }
 
 // An agentSaid is a datagram of an sFlow agent, with a notification.

@@ -97,7 +97,6 @@ func (n *markingNet) step(d time.Duration) {
 	}
 }
 
-// sent returns the number of messages in the log.
 func (n *markingNet) sent() (all uint64) {
 	for _, r := range n.readers {
 		all += uint64(r.To.Stats().Batches)

@@ -203,7 +203,6 @@ func dropOf(d *ipfix.DataRecord) (report, bool) {
 	return r, true
 }
 
-// fields reads the known fields of a record.
 func (r *report) fields(d *ipfix.DataRecord) {
 	for i := range d.Fields {
 		switch e := d.Fields[i].Element; {
@@ -257,7 +256,6 @@ func (r *report) field(name string, value []byte) bool {
 	return true
 }
 
-// flowField reads a field about the flow.
 func (r *report) flowField(name string, value []byte) {
 	n, _ := ipfix.Unsigned(value)
 	switch name {

@@ -117,7 +117,6 @@ func (p *part) miss(x span) {
 // A span is an interval of times, both included; its end is 0 if it is empty.
 type span struct{ from, to int64 }
 
-// with returns the smallest span that covers both.
 func (x span) with(y span) span {
 	if x.to == 0 {
 		return y
@@ -309,7 +308,6 @@ func (s *Sender) Period(ctx context.Context, x *event.Period) error {
 	return s.blob(ctx, at, at, ofTexts(x.Group), func(w *event.Writer) (bool, error) { return w.AddPeriod(x) })
 }
 
-// disorder returns the current Options.Disorder.
 func (s *Sender) disorder() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -211,7 +211,6 @@ func (t *Tap) tellCopies(h hole, upTo time.Time) {
 	}
 }
 
-// senders returns the senders that it uses.
 func (t *Tap) senders() (list []*Sender) {
 	if t.Stamps != nil {
 		list = append(list, t.Stamps)

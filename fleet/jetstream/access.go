@@ -80,7 +80,6 @@ func (a Access) pool() (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// admit copies the access into the options of a server.
 func (a Access) admit(o *server.Options) error {
 	o.Username, o.Password = a.User, a.Password
 	o.Cluster.Username, o.Cluster.Password = a.User, a.Password

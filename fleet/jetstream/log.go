@@ -66,7 +66,6 @@ type topic struct {
 	work   jetstream.Consumer // nil until it is shared out
 }
 
-// use is the kind of use of a topic.
 type use int
 
 const (
@@ -273,7 +272,6 @@ func (l *Log) Acknowledge(ctx context.Context, name string, upTo uint64) error {
 	return nil
 }
 
-// state returns the server's state of a topic.
 func (l *Log) state(ctx context.Context, t *topic) (state jetstream.StreamState, err error) {
 	err = l.try(ctx, func(ctx context.Context) error {
 		info, err := t.stream.Info(ctx)

@@ -122,7 +122,6 @@ func natsOptions(o ServerOptions) (opts *server.Options, err error) {
 	return opts, nil
 }
 
-// start starts NATS, and returns when it serves.
 func (s *Server) start() (*server.Server, error) {
 	n, err := server.NewServer(s.opts.Clone())
 	if err != nil {

@@ -102,7 +102,6 @@ func alarmLines(alarms map[int64]string) string {
 	return strings.Join(lines, "\n")
 }
 
-// runsOf returns the alarms and the state as text.
 func runsOf(g alarm.Graph) string {
 	text := ""
 	for _, a := range g.Alarms {

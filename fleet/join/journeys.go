@@ -38,7 +38,6 @@ type journeys struct {
 	read   []collector.RecordCopy
 }
 
-// A copied is the copy of a record.
 type copied struct {
 	collector.RecordCopy
 	said journey.Record // contents, decoded by the plans
@@ -184,7 +183,6 @@ func (j *journeys) advance(from, to int64, silent bool, w *windows, b *result.Ba
 	j.forget(to)
 }
 
-// forget drops copies that are no longer needed.
 func (j *journeys) forget(to int64) {
 	j.kept = slices.DeleteFunc(j.kept, func(c *copied) bool { return j.until(c.at) <= to })
 	for _, c := range j.kept {
@@ -319,7 +317,6 @@ func (t *telling) tell(key journey.Key, way journey.Journey, seen map[visit]capt
 	}
 }
 
-// drop counts a packet that was dropped at a time.
 func (t *telling) drop(d result.Drop, at int64) {
 	i, ok := t.drops[d]
 	if !ok {

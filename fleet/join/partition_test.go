@@ -25,7 +25,6 @@ type sender struct {
 	arrived [][]byte // batches sent and not lost
 }
 
-// hopKey is the key of a row.
 type hopKey struct {
 	start      int64
 	flow, path string

@@ -267,7 +267,6 @@ func lengthOf(start int64, number uint64, lengths map[int64]int64) int64 {
 	return max(length, 1)
 }
 
-// lossOf returns a result of the join as a row.
 func lossOf(r *marks.Result, clusters map[marks.Segment]string) result.Loss {
 	l := result.Loss{Flow: r.Path, Cluster: clusters[r.Segment()], From: r.From,
 		To: r.To, Period: r.Period, Status: r.Status.String(), Detail: strings.Join(r.Reasons, "; "),

@@ -124,7 +124,6 @@ func (p *Pool) topic(ctx context.Context) (string, error) {
 	}
 }
 
-// take waits for a partition.
 func (p *Pool) take(ctx context.Context, topic *string) (stream.Work, error) {
 	for {
 		wait, cancel := context.WithTimeout(ctx, lookAtWork)

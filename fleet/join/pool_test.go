@@ -72,7 +72,6 @@ func TestPool(t *testing.T) {
 	wait("no pool", 0)
 }
 
-// badStore always fails.
 type badStore struct{ result.Store }
 
 var errBad = errors.New("the disk is gone")

@@ -37,7 +37,6 @@ func (s *sketches) take(r *event.Reader, w *windows) error {
 	return nil
 }
 
-// sketchOf returns an answer as a row.
 func sketchOf(time int64, s *event.Sketch) result.Sketch {
 	row := result.Sketch{Time: time, Switch: s.Switch, Task: s.Task, Key: s.Key, Estimate: s.Estimate, Flags: s.Flags}
 	if row.Bounded = s.Low != nil || s.High != nil; row.Bounded {

@@ -13,7 +13,6 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// tapped is one capture of a frame.
 type tapped struct {
 	event.Frame
 	id int // the frame

@@ -74,7 +74,6 @@ const (
 	mostEnds  = 8
 )
 
-// hopOf returns an exit of a visit as a hop.
 func hopOf(v *journey.Visit, e *journey.Exit, parent int) result.JourneyHop {
 	h := result.JourneyHop{Parent: parent, Switch: v.Switch, In: orCPU(v.In), Out: e.Out, Arrival: int64(v.Arrived),
 		Departure: int64(e.Left), Queue: -1, Depth: -1, Tables: strings.ReplaceAll(e.Path, " > ", ", "), Perhaps: perhaps(e)}

@@ -45,7 +45,6 @@ func (w *windows) begin(closed int64, again bool) {
 // start returns the beginning of the window of a time, which must not be below 0.
 func (w *windows) start(t int64) int64 { return t - t%w.length }
 
-// after returns the end of the window of a time.
 func (w *windows) after(t int64) int64 { return w.start(t) + w.length }
 
 // of returns the window of an event, or nil if its row is in a batch already. If the window length has changed, the
@@ -157,12 +156,10 @@ func (w *windows) remove(o *openWindow) {
 	delete(w.open, o.window)
 }
 
-// forget drops gaps that are no longer needed.
 func (w *windows) forget(closed int64) {
 	w.gaps = slices.DeleteFunc(w.gaps, func(g result.Amend) bool { return g.To < closed-w.back })
 }
 
-// span returns the window as it appears in rows.
 func (w *windows) span(of window) result.Window {
 	return result.Window{Start: of.start, Length: w.length}
 }

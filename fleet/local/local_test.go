@@ -57,7 +57,6 @@ func captured(t *testing.T, seconds int) (paths []string) {
 	return paths
 }
 
-// rows returns all rows of a store.
 func rows(t *testing.T, store result.Store) (all result.Batch) {
 	t.Helper()
 	err := store.Each(t.Context(), 0, event.MaxTime, func(b *result.Batch) bool {

@@ -22,7 +22,6 @@ var rowTypes = map[string]reflect.Type{
 	"sources": reflect.TypeFor[sourceRow](), "amends": reflect.TypeFor[amendRow](),
 }
 
-// columnsOf returns the columns of a kind's files.
 func columnsOf(kind string) (list []reflect.StructField) {
 	for _, f := range reflect.VisibleFields(rowTypes[kind]) {
 		if !f.Anonymous {

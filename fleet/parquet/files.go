@@ -24,7 +24,6 @@ type files struct {
 	kinds     []kind
 }
 
-// parseName parses the output of nameOf.
 func parseName(name string) (f files, ok bool) {
 	part := strings.Split(name, ".")
 	if len(part) != 6 || part[5] != "parquet" || checkPartition(part[0]) != nil {

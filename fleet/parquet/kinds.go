@@ -54,7 +54,6 @@ func kindOf[T, F any](name string, of func(*result.Batch) *[]T, file func(*T) F,
 	}
 }
 
-// kinds returns all kinds of rows.
 func kinds() []kind {
 	return []kind{
 		kindOf("hops", func(b *result.Batch) *[]result.Hop { return &b.Hops }, fromHop, (*hopRow).row),

@@ -33,7 +33,6 @@ type hopRow struct {
 	Flags    uint32   `parquet:"flags"`
 }
 
-// known returns a value, or null if it is unknown.
 func known[T any](v T, is bool) *T {
 	if !is {
 		return nil
@@ -41,7 +40,6 @@ func known[T any](v T, is bool) *T {
 	return &v
 }
 
-// or returns a value, or the replacement for null.
 func or[T any](v *T, null T) T {
 	if v == nil {
 		return null

@@ -147,7 +147,6 @@ func (s *Store) Put(_ context.Context, b *result.Batch) (kept bool, err error) {
 	return kept, nil
 }
 
-// tidyIfDue tidies if that is due.
 func (s *Store) tidyIfDue() error {
 	now := time.Now()
 	s.mu.Lock()
@@ -211,7 +210,6 @@ func (s *Store) unseen(kind string, m mark) string {
 	return filepath.Join(s.dir, written, kind+"."+m.Batch)
 }
 
-// discard removes the files of a batch that is not kept.
 func (s *Store) discard(m mark) {
 	for _, k := range s.kinds {
 		_ = os.Remove(s.unseen(k.name, m)) // otherwise tidy does

@@ -39,7 +39,6 @@ func lasts(err error) bool {
 	return !errors.As(err, &errno)
 }
 
-// failed records that a file could not be read.
 func (l *looks) failed(path string, err error) {
 	now, gone := lookAt(path)
 	if gone != nil || !lasts(err) {

@@ -53,7 +53,6 @@ type Total struct {
 	Resident int64 // sum over all packets, in nanoseconds
 }
 
-// sent holds the totals that a fleet has sent.
 type sent struct {
 	frames int64
 	totals []Total // by switch

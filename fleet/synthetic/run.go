@@ -227,7 +227,6 @@ func (s *Shape) wait(ctx context.Context, started time.Time, stamps int64) error
 	}
 }
 
-// check compares the contents of the store with what was sent.
 func check(ctx context.Context, s Shape, made sent, store result.Store, res *Result) error {
 	got := make([]Total, len(made.totals))
 	unknown, flags := int64(0), result.Flags(0)

@@ -27,7 +27,6 @@ type client interface {
 	Close() error
 }
 
-// serving returns a hub that is served at a socket, until the test ends.
 func serving(t *testing.T) (*Hub, string) {
 	t.Helper()
 	h, path := New(), filepath.Join(t.TempDir(), "cpu.sock")

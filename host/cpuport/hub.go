@@ -118,7 +118,6 @@ type Counts struct {
 	Refused  uint64 `json:"refused"`   // of a client, refused by Check or by the chip
 }
 
-// A punted frame waits in the queue.
 type punted struct {
 	Packet
 	in, out uint16 // numbers of its ports
@@ -230,7 +229,6 @@ func (l *Line) put(p Packet, in, out uint16) {
 	l.wake()
 }
 
-// wake wakes the receiver of the line.
 func (l *Line) wake() {
 	select {
 	case l.more <- struct{}{}:
@@ -278,7 +276,6 @@ func (h *Hub) Counts() Counts {
 	return h.counts
 }
 
-// has reports whether a line still exists.
 func (h *Hub) has(l *Line) bool { return h.line == l || h.host == l }
 
 // Attach makes the caller the client. It fails if there is one, and names it: the frames of one interface are never for

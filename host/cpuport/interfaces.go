@@ -145,7 +145,6 @@ func (h *holds) give(ctx context.Context, c *net.UnixConn) {
 	}
 }
 
-// held processes a message "held".
 func (x *Conn) held(b []byte, f *os.File) error {
 	r := reader{b: b}
 	there, name := r.take(1, "there")[0] == 1, r.name("name")
@@ -190,7 +189,6 @@ func (h *Hub) setInterface(b []byte) error {
 	return k.Set(i)
 }
 
-// appendInterface appends a message "interface".
 func appendInterface(b []byte, i *Interface) []byte {
 	text, err := json.Marshal(i)
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 	"testing"
 )
 
-// A fakeKeeper records host interfaces.
 type fakeKeeper struct {
 	refuse error
 	lines  chan *Line
@@ -137,7 +136,6 @@ func TestHostInterfaces(t *testing.T) {
 	punted("hostd", l, "fourth")
 }
 
-// wait waits until a condition holds.
 func (h *Hub) wait(t *testing.T, is func() bool) {
 	t.Helper()
 	for {

@@ -216,7 +216,6 @@ func parseFrame(b []byte) (f Frame, err error) {
 	return f, f.Check()
 }
 
-// appendCounts appends the answer to a request for counts.
 func appendCounts(b []byte, c Counts) []byte {
 	text, err := json.Marshal(c)
 	if err != nil {

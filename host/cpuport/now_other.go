@@ -17,7 +17,6 @@ func roomForFile() int { return 0 }
 // fileOf returns nil, since no file can arrive.
 func fileOf([]byte) *os.File { return nil }
 
-// writeNow writes a message.
 func writeNow(c *net.UnixConn, b []byte) error {
 	if _, err := c.Write(b); err != nil {
 		return errors.Join(ErrClosed, err)

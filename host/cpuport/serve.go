@@ -134,7 +134,6 @@ func (h *Hub) welcome(c *net.UnixConn) (*Line, error) {
 	return l, nil
 }
 
-// write sends the client its frames and refusals.
 func (l *Line) write(ctx context.Context, c *net.UnixConn) {
 	b := make([]byte, 0, maxMessage)
 	for {

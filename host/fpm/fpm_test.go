@@ -16,7 +16,6 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
-// text returns a message as text.
 func text(m Message) string {
 	switch {
 	case m.Route != nil:

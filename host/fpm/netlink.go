@@ -54,7 +54,6 @@ func number(what string, v []byte) (uint32, error) {
 	return native.Uint32(v), nil
 }
 
-// address reads an address of the family.
 func address(what string, family uint8, v []byte) (netip.Addr, error) {
 	want := unspecified(family)
 	if a, ok := netip.AddrFromSlice(v); ok && a.BitLen() == want.BitLen() {

@@ -39,7 +39,6 @@ func newOwes(send func([]byte) bool) owes {
 	return owes{send: send, messages: map[netip.Prefix]string{}, back: map[netip.Prefix]bool{}}
 }
 
-// add records a pending answer to a message about a route.
 func (o *owes) add(dest netip.Prefix, raw []byte) {
 	if o.send == nil {
 		return
@@ -60,7 +59,6 @@ func (o *owes) remove(dest netip.Prefix) {
 	}
 }
 
-// has reports whether an answer about a route is pending.
 func (o *owes) has(dest netip.Prefix) bool {
 	_, is := o.messages[dest]
 	return is

@@ -57,7 +57,6 @@ func (b *bench) responds(key string, fields ...string) {
 	b.publishes(schema.ResponseSuccess, key, fields)
 }
 
-// publishes publishes a message of orchagent's about a row.
 func (b *bench) publishes(op, key string, fields []string) {
 	b.t.Helper()
 	pairs := append([]swss.Pair{{Field: schema.FieldErrStr, Value: op}}, swss.Pairs(fieldsOf(fields))...)

@@ -90,7 +90,6 @@ func (s *Sync) compare(d *orch.Daemon) {
 	})
 }
 
-// heal writes rows again.
 func (s *Sync) heal(ctx context.Context, drifted []drift.Finding) error {
 	for _, f := range drifted {
 		_, key, _ := s.table.DB.Split(f.Key)

@@ -68,7 +68,6 @@ func (w *world) some() {
 	}
 }
 
-// connect connects a zebra that sends all its routes.
 func (w *world) connect() {
 	w.peer = true
 	w.later(func() { w.sync.Connected("zebra", w.answer) })
@@ -77,7 +76,6 @@ func (w *world) connect() {
 	}
 }
 
-// act performs a random operation.
 func (w *world) act() {
 	prefix := fmt.Sprintf("10.%d.0.0/16", 1+w.rnd.IntN(5))
 	db := w.r.DB("CONFIG_DB").Client()
@@ -111,7 +109,6 @@ func (w *world) act() {
 	w.some()
 }
 
-// wanted returns the expected ROUTE_TABLE.
 func (w *world) wanted() (lines []string) {
 	for i := range 6 {
 		prefix := fmt.Sprintf("10.%d.0.0/16", i)

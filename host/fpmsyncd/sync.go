@@ -153,7 +153,6 @@ func (s *Sync) Disconnected(why error) {
 	s.tell()
 }
 
-// sweepOld removes the routes that were not sent again.
 func (s *Sync) sweepOld(context.Context, time.Time) error {
 	s.sweep = time.Time{}
 	if !s.loaded || !s.heard { // the earlier routes are unknown, or zebra has not begun
@@ -253,7 +252,6 @@ func (s *Sync) decide(dest netip.Prefix, r *route, kind uint8, hops []fpm.Hop) {
 	}
 }
 
-// drop handles a route that zebra has deleted.
 func (s *Sync) drop(dest netip.Prefix, r *route) {
 	if r == nil {
 		return

@@ -38,7 +38,6 @@ type bench struct {
 	sent  [][]byte // answers to zebra
 }
 
-// answer records an answer to zebra.
 func (b *bench) answer(frame []byte) bool {
 	b.sent = append(b.sent, frame)
 	return true
@@ -54,7 +53,6 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// beginManager starts a run of tammgrd.
 func (b *bench) beginManager() {
 	d := orch.NewDaemon("tammgrd", b.r, orch.Options{})
 	b.mgr = d
@@ -62,7 +60,6 @@ func (b *bench) beginManager() {
 	b.t.Cleanup(func() { d.Close() })
 }
 
-// begin starts a run of fpmsyncd.
 func (b *bench) begin() {
 	if b.d != nil {
 		b.d.Close()
@@ -112,7 +109,6 @@ func (b *bench) pass(d time.Duration) {
 	b.step()
 }
 
-// do calls f on fpmsyncd's goroutine.
 func (b *bench) do(f func()) {
 	b.t.Helper()
 	if err := b.d.Do(b.t.Context(), f); err != nil {
@@ -121,7 +117,6 @@ func (b *bench) do(f func()) {
 	b.step()
 }
 
-// say receives frames of zebra.
 func (b *bench) say(frames ...[]byte) {
 	b.t.Helper()
 	b.do(func() {
@@ -187,7 +182,6 @@ func (b *bench) wantLacks(part string) {
 	}
 }
 
-// recorded returns the frames of a recording.
 func recorded(t testing.TB, name string) (frames [][]byte) {
 	t.Helper()
 	stream, err := os.ReadFile("../fpm/testdata/" + name)

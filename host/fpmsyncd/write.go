@@ -49,7 +49,6 @@ func (s *Sync) load(ctx context.Context) error {
 	return nil
 }
 
-// found reads the rows of ROUTE_TABLE that are ours.
 func (s *Sync) found(ctx context.Context) (map[netip.Prefix]row, error) {
 	rows, err := s.table.Found(ctx)
 	if err != nil {

@@ -16,7 +16,6 @@ import (
 // An intf holds properties of a router interface that the stack does not have.
 type intf struct{ linkLocal bool }
 
-// configure passes the interfaces to the stack.
 func (h *Host) configure() {
 	h.configured = true
 	h.interfaces, h.members, h.lagOf = map[string]intf{}, map[string][]string{}, map[string]string{}
@@ -81,7 +80,6 @@ func (h *Host) complete(i *host.Interface, row schema.Interface) {
 	i.MTU = row.MTUOn(mtu)
 }
 
-// isUp reports whether a port or PortChannel is up.
 func (h *Host) isUp(name string) bool {
 	table := schema.AppPort
 	if schema.IsPortChannelName(name) {
@@ -100,7 +98,6 @@ func (h *Host) vlanUp(vlan string) bool {
 	return false
 }
 
-// hopsOf returns the prefix and the next hops of a row of ROUTE_TABLE.
 func hopsOf(name string, fields swss.FieldValues) (p netip.Prefix, hops []host.Hop) {
 	if fields == nil {
 		return p, nil

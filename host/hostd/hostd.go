@@ -66,7 +66,6 @@ type Host struct {
 	cpu    func() (cpuport.Counts, bool)
 }
 
-// A key identifies a neighbour.
 type key struct {
 	on   string
 	addr netip.Addr
@@ -75,7 +74,6 @@ type key struct {
 // String returns the row's key in APPL_DB.
 func (k key) String() string { return k.on + ":" + k.addr.String() }
 
-// state returns the row's key in STATE_DB.
 func (k key) state() string { return k.on + "|" + k.addr.String() }
 
 // parseKey parses a key of NEIGH_TABLE, or with | as the separator of STATE_DB.

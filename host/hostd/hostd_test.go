@@ -105,7 +105,6 @@ func (b *bench) line(s Sender) {
 	b.step()
 }
 
-// step runs the daemons until none has work.
 func (b *bench) step() {
 	b.Helper()
 	for again := true; again; {
@@ -120,7 +119,6 @@ func (b *bench) step() {
 	}
 }
 
-// pass advances the time, second by second.
 func (b *bench) pass(d time.Duration) {
 	b.Helper()
 	for end := b.now.Add(d); b.now.Before(end); {

@@ -123,7 +123,6 @@ func compareKeys(a, b key) int {
 	return a.addr.Compare(b.addr)
 }
 
-// stateOf returns the row of a neighbour in STATE_DB.
 func stateOf(n host.Neighbor) swss.FieldValues {
 	row := swss.FieldValues{"state": n.State.String(), "neigh": "", "confirmed": ""}
 	if n.MAC != (host.MAC{}) {
@@ -176,7 +175,6 @@ func (h *Host) tell(ctx context.Context, _ time.Time) error {
 	return h.counts.Write(ctx, map[string]swss.FieldValues{"hostd": counts})
 }
 
-// setAddresses updates the rows of addresses from the stack.
 func (h *Host) setAddresses() {
 	var addrs []hostrows.Address
 	for _, a := range h.stack.Addresses() {

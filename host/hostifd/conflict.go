@@ -38,7 +38,6 @@ func (s *Sync) SetLine(line Sender) {
 	s.line, s.lined, s.due = line, s.lined || line != nil, s.due || line != nil
 }
 
-// sendAt sends a frame at an interface.
 func (s *Sync) sendAt(on string, frame []byte) error {
 	i, f := s.plan.beside[on], cpuport.Frame{Port: on, Data: frame}
 	switch {

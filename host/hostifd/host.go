@@ -141,7 +141,6 @@ func (h *Host) tell() {
 	}
 }
 
-// set sends the keeper one interface.
 func (h *Host) set(i cpuport.Interface) {
 	if err := h.keeper.Set(i); err != nil {
 		h.errs[i.Name] = err
@@ -153,7 +152,6 @@ func (h *Host) set(i cpuport.Interface) {
 	}
 }
 
-// bring configures one device.
 func (h *Host) bring(name string, d Device) error {
 	old, is := h.are[name]
 	if is && d.equal(old) {

@@ -51,7 +51,6 @@ func (k *fakeKernel) Ours() ([]string, error) {
 	return slices.Concat(k.left, slices.Collect(maps.Keys(k.devices))), nil
 }
 
-// keeper is the fakeKernel as syncd.
 type keeper struct{ *fakeKernel }
 
 func (k keeper) Set(i cpuport.Interface) error {
@@ -111,7 +110,6 @@ func (k *fakeKernel) RemoveNeighbor(n Neighbor) error {
 	return nil
 }
 
-// A bench is hostifd on a fake kernel.
 type bench struct {
 	t      *testing.T
 	r      *swss.Redis
@@ -136,7 +134,6 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// begin starts a run of the daemon.
 func (b *bench) begin() {
 	d := orch.NewDaemon("hostifd", b.r, orch.Options{})
 	b.d, b.s = d, New(Config{Daemon: d, Redis: b.r, Host: b.host, Fallback: schema.MAC{2, 0, 0, 0, 0, 1}})
@@ -210,7 +207,6 @@ func (b *bench) link(name string, index int) {
 	b.step()
 }
 
-// devices describes the existing devices.
 func (b *bench) devices() (list []string) {
 	for _, name := range slices.Sorted(maps.Keys(b.k.devices)) {
 		d := b.k.devices[name]
@@ -233,7 +229,6 @@ func (b *bench) want(what string, lines ...string) {
 	}
 }
 
-// wantNeighbors checks the contents of NEIGH_TABLE.
 func (b *bench) wantNeighbors(what string, lines ...string) {
 	b.t.Helper()
 	rows, err := swss.NewTable(b.r.DB(swss.ApplDB), schema.AppNeigh).Dump(b.t.Context())

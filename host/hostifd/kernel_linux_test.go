@@ -20,7 +20,6 @@ import (
 	"tamtam/swss/schema"
 )
 
-// ip runs iproute2's command, and returns its output.
 func ip(t *testing.T, args string) string {
 	t.Helper()
 	out, err := exec.Command("ip", strings.Fields(args)...).CombinedOutput()

@@ -16,7 +16,6 @@ import (
 // neighborTime is how long rows of NEIGH_TABLE stay that Linux does not know when hostifd starts, while it probes them.
 const neighborTime = 30 * time.Second
 
-// mostNeighbors is the maximum number of neighbours.
 const mostNeighbors = 1 << 16
 
 // A neighborhood writes the neighbours of Linux to NEIGH_TABLE, and those of tammgrd to Linux. It runs on the daemon's
@@ -47,7 +46,6 @@ func newNeighborhood(d *orch.Daemon, db, state *swss.DB, k Kernel) *neighborhood
 
 func keyOf(n Neighbor) string { return n.Interface + ":" + n.Addr.String() }
 
-// learned processes a neighbour that Linux reports.
 func (b *neighborhood) learned(n Neighbor) {
 	key := keyOf(n)
 	delete(b.before, key)
@@ -150,7 +148,6 @@ func (b *neighborhood) flush(ctx context.Context, p plan) error {
 // ofDevice reports whether a key is that of a neighbour at an interface that Linux could have.
 func ofDevice(key string) bool { _, ok := neighborOf(key, nil); return ok }
 
-// neighborOf parses a row of NEIGH_TABLE.
 func neighborOf(key string, f swss.FieldValues) (Neighbor, bool) {
 	for i := range key {
 		if key[i] == ':' {

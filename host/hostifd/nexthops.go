@@ -39,7 +39,6 @@ func newNextHops(moved func(key string)) nextHops {
 	return nextHops{of: map[string][]string{}, uses: map[string]int{}, wait: map[string]wait{}, moved: moved}
 }
 
-// took processes a row of ROUTE_TABLE.
 func (h *nextHops) took(key string, fields swss.FieldValues) {
 	var hops []string
 	if route, err := schema.ParseRoute(key, fields); fields != nil && err == nil { // orchagent reports a bad row
@@ -52,7 +51,6 @@ func (h *nextHops) took(key string, fields swss.FieldValues) {
 	h.want(key, hops)
 }
 
-// resolve processes a row of NEIGH_RESOLVE_TABLE.
 func (h *nextHops) resolve(t orch.Task) {
 	n, ok := neighborOf(t.Key, nil)
 	switch {

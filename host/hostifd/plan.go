@@ -36,7 +36,6 @@ type plan struct {
 	whole bool
 }
 
-// rows holds rows of APPL_DB, by table and key.
 type rows map[string]map[string]swss.FieldValues
 
 // tables holds the tables that define the interfaces.
@@ -70,7 +69,6 @@ func makePlan(r rows, mac schema.MAC) plan {
 	return p
 }
 
-// up reports whether a port or PortChannel is up.
 func up(f swss.FieldValues) bool { return f[schema.FieldOperStatus] == schema.OperUp }
 
 func (p plan) addMembers(r rows) {

@@ -52,7 +52,6 @@ func (Linux) SetRoutes(routes []schema.Route) error {
 	return errors.Join(errs...)
 }
 
-// destination returns the prefix of a route.
 func destination(r netlink.Route, family int) (netip.Prefix, bool) {
 	if r.Dst != nil {
 		return prefix(r.Dst)

@@ -37,7 +37,6 @@ func newStates(d *orch.Daemon, db *swss.DB) states {
 // reachable is the state of a neighbour that has answered.
 const reachable = "REACHABLE"
 
-// learned processes the state of a neighbour.
 func (s *states) learned(n Neighbor) {
 	key := strings.Replace(keyOf(n), ":", "|", 1)
 	before := s.want[key]

@@ -40,7 +40,6 @@ const (
 // tellPeriod is the interval at which rows and conflicts are checked.
 const tellPeriod = time.Second
 
-// place identifies an address at an interface.
 type place struct {
 	on   string
 	addr netip.Addr

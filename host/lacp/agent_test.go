@@ -42,7 +42,6 @@ func (b *bench) configure() {
 	b.after()
 }
 
-// up sets a port up or down.
 func (b *bench) up(i int, up bool) {
 	b.c.Members = slices.Clone(b.c.Members)
 	b.c.Members[i].Up, b.c.Members[i].Before = up, nil

@@ -178,7 +178,6 @@ func TestHostileFrames(t *testing.T) {
 	})
 }
 
-// discarded returns the number of discarded frames.
 func discarded(s Status) (n uint64) {
 	for _, m := range s.Counts.Discarded {
 		n += m

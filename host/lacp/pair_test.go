@@ -52,7 +52,6 @@ func newNetwork(t *testing.T, rng *rand.Rand, ports int) *network {
 	return n
 }
 
-// configure configures the ports of an end.
 func (n *network) configure(e int) {
 	c := n.conf[e]
 	c.Members = slices.Clone(c.Members)
@@ -96,7 +95,6 @@ func (n *network) set(e int, port string, up bool) {
 	n.check()
 }
 
-// pass advances the time.
 func (n *network) pass(d time.Duration) {
 	for end := n.now.Add(d); ; {
 		at := end

@@ -54,7 +54,6 @@ type group struct {
 	speed      uint32
 }
 
-// A port runs the machines of one port.
 type port struct {
 	Member
 	of       *aggregate
@@ -126,7 +125,6 @@ func (p *port) actor() Info {
 	return Info{p.of.System, p.of.Key, PortPriority, p.Number, s}
 }
 
-// group returns the group of the partner.
 func (p *port) group() group {
 	g := group{system: p.partner.System, key: p.partner.Key, speed: p.Speed}
 	if p.partner.State&Aggregation == 0 {
@@ -202,7 +200,6 @@ func interval(slow bool) time.Duration {
 	return FastPeriodic
 }
 
-// receive processes a frame.
 func (p *port) receive(now time.Time, data []byte, a *Agent) error {
 	if !p.enabled() {
 		return NoPort
@@ -236,7 +233,6 @@ func within(list *[]time.Time, now time.Time, most int) bool {
 	return true
 }
 
-// marked answers a marker.
 func (p *port) marked(now time.Time, data []byte, a *Agent) error {
 	r, err := answer(p.MAC, data)
 	switch {
@@ -320,7 +316,6 @@ func (p *port) step(now time.Time) bool {
 	return false
 }
 
-// next returns the next state of the mux machine.
 func (p *port) next() Mux {
 	sync := p.fallback || p.partner.State&Synchronization != 0
 	collects := p.fallback || p.partner.State&Collecting != 0
@@ -344,7 +339,6 @@ func (p *port) next() Mux {
 	return MuxCollecting
 }
 
-// enter changes the state of the mux machine.
 func (p *port) enter(next Mux) {
 	if (next == MuxDistributing) != (p.mux == MuxDistributing) {
 		p.counts.Changed++

@@ -14,7 +14,6 @@ import (
 	"tamtam/swss/schema"
 )
 
-// remove deletes a row from CONFIG_DB.
 func (s *side) remove(table, key string) {
 	s.b.Helper()
 	if err := swss.NewTable(s.redis.DB(swss.ConfigDB), table).Del(s.b.Context(), key); err != nil {

@@ -130,7 +130,6 @@ func (s *side) stepOne(d *orch.Daemon) bool {
 	return did
 }
 
-// step runs the daemons until none has work.
 func (b *bench) step() {
 	b.Helper()
 	rounds := 0
@@ -204,7 +203,6 @@ func (s *side) enforce() (did bool) {
 	return did
 }
 
-// pass advances the time, second by second.
 func (b *bench) pass(d time.Duration) {
 	b.Helper()
 	for end := b.now.Add(d); b.now.Before(end); {

@@ -86,7 +86,6 @@ func (s *Speaker) tell(ctx context.Context, _ time.Time) error {
 	return s.written[schema.CountersLACP].Write(ctx, counts)
 }
 
-// lagRow returns the row of a PortChannel.
 func (s *Speaker) lagRow(row schema.PortChannel, links int, partner string) swss.FieldValues {
 	mac := schema.MAC(s.mac)
 	if !row.SystemMAC.IsZero() {
@@ -174,7 +173,6 @@ func beforeOf(row swss.FieldValues) (*lacp.Before, bool) {
 	return b, ok
 }
 
-// countRow returns the counters of a member.
 func countRow(c lacp.Counts) swss.FieldValues {
 	f := swss.FieldValues{}
 	for name, n := range map[string]uint64{

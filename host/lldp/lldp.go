@@ -228,7 +228,6 @@ func (a *Agent) Receive(now time.Time, port string, data []byte) error {
 	return nil
 }
 
-// at returns the number of neighbours of a port.
 func (a *Agent) at(port string) (n int) {
 	for k := range a.neighbors {
 		if k.port == port {
@@ -258,7 +257,6 @@ func appendTLV(b []byte, kind int, value ...[]byte) []byte {
 	return append(b, v...)
 }
 
-// frame returns the announcement of a port.
 func (a *Agent) frame(p Port) []byte {
 	alias := p.Alias
 	if alias == "" {

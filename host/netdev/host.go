@@ -177,7 +177,6 @@ func (h *Host) bring() {
 	h.now.Store(v)
 }
 
-// open creates a device.
 func (h *Host) open(name string) bool {
 	tap, err := h.kernel.Open(name)
 	if err != nil {
@@ -368,7 +367,6 @@ var shared = map[string]bool{"lldp": true, "arp_req": true, "arp_resp": true, "n
 // trapReport is the trap of frames that the host must send for the chip.
 const trapReport = "tam"
 
-// slowProtocols is the EtherType of LACP.
 const slowProtocols = 0x8809
 
 // whose reports whether the client beside the host interfaces receives a packet, and whether Linux does.
@@ -412,7 +410,6 @@ var onPhysical = map[string]bool{
 	"lacp": true, "lldp": true, "stp": true, "pvrst": true, "udld": true, "cdp": true, "eapol": true,
 }
 
-// deviceOf returns the device that a frame of the chip is for.
 func (v *view) deviceOf(p *cpuport.Packet) string {
 	if onPhysical[p.Trap] {
 		return p.Port
@@ -423,7 +420,6 @@ func (v *view) deviceOf(p *cpuport.Packet) string {
 	return cmp.Or(v.lagOf[p.Port], p.Port)
 }
 
-// untagged removes the tag of a VLAN from a frame.
 func untagged(frame []byte, vlan uint16) []byte {
 	const addresses, tag = 12, 4
 	if len(frame) < addresses+tag || binary.BigEndian.Uint16(frame[addresses:]) != 0x8100 ||

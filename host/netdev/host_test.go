@@ -65,7 +65,6 @@ func (k *fakeKernel) carriers() map[string]bool {
 	return up
 }
 
-// A fakeTap is a device's other end.
 type fakeTap struct {
 	kernel  *fakeKernel
 	name    string
@@ -128,7 +127,6 @@ func set(t *testing.T, h *Host, list ...cpuport.Interface) {
 	}
 }
 
-// A fakeLine leads to the chip's CPU port.
 type fakeLine struct {
 	punted chan cpuport.Packet
 	sent   chan string // PORT VLAN FRAME

@@ -80,7 +80,6 @@ func missing(name string) (bool, error) {
 	return false, nil
 }
 
-// queue opens a queue of a device.
 func queue(name string, fresh bool, mode int) (*os.File, error) {
 	fd, err := unix.Open(tun, unix.O_RDWR|unix.O_CLOEXEC|mode, 0)
 	if err != nil {
@@ -150,7 +149,6 @@ func mark(is, name string) error {
 	return nil
 }
 
-// A tap is the other end of a TAP device.
 type tap struct {
 	*os.File
 	hold *os.File

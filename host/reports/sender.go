@@ -82,7 +82,6 @@ func (s *Sender) Receive(p cpuport.Packet) {
 	of.counts.LastError = ""
 }
 
-// stream returns the counters of a stream.
 func (s *Sender) stream(name string) *stream {
 	of := s.streams[name]
 	if of == nil {

@@ -207,7 +207,6 @@ func (a *Agent) sampled(p *cpuport.Packet, now time.Time) {
 	}
 }
 
-// outputOf returns the output of a packet.
 func outputOf(x *cpuport.Sample) wire.Interface {
 	switch {
 	case x.Why != "":

@@ -24,7 +24,6 @@ type collector struct {
 // each.
 const errorHolds = 3 * time.Second
 
-// open makes sure that there is a socket.
 func (c *collector) open(dial func(netip.AddrPort) (Socket, error), now time.Time) (err error) {
 	if c.socket == nil {
 		if c.socket, err = dial(c.to); err != nil {

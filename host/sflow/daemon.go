@@ -108,7 +108,6 @@ func (d *Daemon) Packet(p *cpuport.Packet) {
 	}
 }
 
-// settle applies the current configuration.
 func (d *Daemon) settle(context.Context) error {
 	d.changed = false
 	now := d.cfg.Daemon.Now()
@@ -165,7 +164,6 @@ func (d *Daemon) dial(global schema.SFlow, now time.Time) netip.Addr {
 	return address
 }
 
-// hangUp closes the sockets of removed collectors.
 func (d *Daemon) hangUp() {
 	d.collectors = slices.DeleteFunc(d.collectors, func(c *collector) bool {
 		if c.gone {
@@ -215,7 +213,6 @@ func (d *Daemon) address(of string) netip.Addr {
 	}).addr
 }
 
-// send sends a datagram to all collectors.
 func (d *Daemon) send(b []byte) {
 	now := d.cfg.Daemon.Now()
 	for _, c := range d.collectors {
@@ -298,7 +295,6 @@ func (d *Daemon) poll(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// tell writes the counters to COUNTERS_DB.
 func (d *Daemon) tell(ctx context.Context) error {
 	own, each, ruled := map[string]swss.FieldValues{}, map[string]swss.FieldValues{}, map[string]swss.FieldValues{}
 	if d.up {
