@@ -96,7 +96,7 @@ func (r *Redis) DB(name DBName) *DB {
 	}
 	db, ok := r.cfg.Databases[name]
 	if !ok {
-		db = Database{ID: -1, Separator: ":", Instance: defaultInstance} // every command will report the unknown database
+		db = Database{ID: -1, Separator: ":", Instance: defaultInstance} // every command will report this
 	}
 	client := newClient(r, db)
 	client.AddHook(watcher{name, r})

@@ -223,7 +223,7 @@ func (w *Watch) compare(ctx context.Context, now time.Time, s *Stage, keys []str
 	return heal(ctx, s, due)
 }
 
-// heal heals the given differences, if the stage's author has not done so.
+// heal passes the differences that are due to the stage's Heal.
 func heal(ctx context.Context, s *Stage, due []*difference) error {
 	var list []Finding
 	for _, d := range due {

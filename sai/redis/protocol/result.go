@@ -9,7 +9,7 @@ import (
 	"tamtam/swss"
 )
 
-// A Result is the outcome of a request: what to write, and the answer.
+// A Result is the outcome of a request: the writes and the answer.
 type Result struct {
 	Status sai.Status
 	Op     string // of the answer
