@@ -135,7 +135,7 @@ func pick[T any](all []T, at []int) []T {
 	return some
 }
 
-// put is the inverse of pick: it stores the errors of the items at the given indices.
+// put stores the errors of the items at the given indices.
 func put(errs []error, at []int, some []error) {
 	for j, i := range at {
 		errs[i] = some[j]

@@ -51,7 +51,7 @@ func appendQoSMap(_ *AttrMeta, b []byte, v QoSMap) ([]byte, error) {
 	return append(b, "]}"...), nil
 }
 
-// parseQoSMap is the inverse of appendQoSMap. Rows of older releases lack mpls_exp and fc; as in SONiC, these are
+// parseQoSMap parses the output of appendQoSMap. Rows of older releases lack mpls_exp and fc; as in SONiC, these are
 // then 0.
 func (m *AttrMeta) parseQoSMap(text string) (Value, error) {
 	var j struct {

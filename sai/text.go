@@ -89,7 +89,7 @@ func ParseCount(id AttrID, text string) (Value, error) {
 	return m.zero(int(c)), nil
 }
 
-// FormatCount is the inverse of [ParseCount].
+// FormatCount formats the length of a list, for [ParseCount].
 func FormatCount(id AttrID, v Value) (string, error) {
 	switch l := v.(type) {
 	case Bytes:
@@ -201,7 +201,7 @@ func (t Text) MarshalText() ([]byte, error) { return []byte(FormatText(t)), nil 
 // UnmarshalText implements encoding.TextUnmarshaler with [ParseText].
 func (t *Text) UnmarshalText(b []byte) (err error) { *t, err = ParseText(string(b)); return err }
 
-// ParseText is the inverse of [FormatText]. Bytes that need no escape may also be unescaped.
+// ParseText parses the output of [FormatText]. Bytes that need no escape may also be unescaped.
 func ParseText(s string) (Text, error) {
 	bad := errors.New(`not chardata (at most 32 bytes, \\ and \xHH as escapes)`)
 	b := make([]byte, 0, 32)

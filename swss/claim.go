@@ -81,7 +81,7 @@ func (c *Claim) Check(ctx context.Context) error {
 	return c.Ours(ctx)
 }
 
-// Ours is a shorter Check. It fails with [ErrAnew] if one of the databases was emptied, or claimed by another
+// Ours does a part of Check. It fails with [ErrAnew] if one of the databases was emptied, or claimed by another
 // process.
 func (c *Claim) Ours(ctx context.Context) error {
 	for _, d := range c.dbs {
@@ -92,7 +92,7 @@ func (c *Claim) Ours(ctx context.Context) error {
 	return nil
 }
 
-// Mine is Ours for the first database only.
+// Mine checks only the first database, as Ours does.
 func (c *Claim) Mine(ctx context.Context) error { return c.check(ctx, c.dbs[0]) }
 
 func (c *Claim) check(ctx context.Context, d *DB) error {

@@ -51,7 +51,7 @@ func (p *ProducerState) Del(ctx context.Context, key string) error {
 	return p.db.wrap(err, "del", p.table, key)
 }
 
-// SetMany is Set for many rows in a small number of round trips.
+// SetMany does Set for many rows in a small number of round trips.
 func (p *ProducerState) SetMany(ctx context.Context, rows []Row) error {
 	var calls []Call
 	for chunk := range slices.Chunk(rows, batchSize) {

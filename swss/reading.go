@@ -43,7 +43,7 @@ func (t *Reading) Row(db DBName, table, key string) (row FieldValues) {
 	return row
 }
 
-// RowFor is Row for a row with a time to live, see [Table.GetFor].
+// RowFor returns a row with a time to live, see [Table.GetFor].
 func (t *Reading) RowFor(db DBName, table, key string) (row FieldValues, left time.Duration) {
 	if t.err == nil {
 		row, left, t.err = NewTable(t.redis.DB(db), table).GetFor(t.ctx, key)

@@ -80,7 +80,7 @@ func rowOf(words []any) FieldValues {
 	return fv
 }
 
-// storedRowOf is rowOf for a row in stored form.
+// storedRowOf builds a row in stored form, as rowOf does.
 func storedRowOf(words []any) FieldValues {
 	if len(words) == 0 {
 		return nil

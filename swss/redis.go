@@ -59,7 +59,7 @@ func Connect(ctx context.Context, cfg Config) (*Redis, error) {
 	return r, nil
 }
 
-// Look is [Connect] for read-only callers. It changes no setting of a server, and sends nothing yet.
+// Look connects like [Connect], for read-only callers. It changes no setting of a server, and sends nothing yet.
 func Look(cfg Config) *Redis { return &Redis{cfg: cfg, dbs: map[DBName]*DB{}} }
 
 // Addr returns the address at which other clients reach the server: "host:port" or "unix:/path".

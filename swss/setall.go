@@ -54,7 +54,7 @@ func (d *DB) SetAll(ctx context.Context, tables map[string]map[string]FieldValue
 	return d.nothing(err)
 }
 
-// setEach is SetAll without a transaction.
+// setEach does SetAll without a transaction.
 func (d *DB) setEach(ctx context.Context, tables map[string]map[string]FieldValues) error {
 	for _, table := range slices.Sorted(maps.Keys(tables)) {
 		if err := NewTable(d, table).SetMany(ctx, tables[table]); err != nil {

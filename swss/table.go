@@ -32,7 +32,7 @@ func (t *Table) Set(ctx context.Context, key string, fv FieldValues) error {
 	return t.db.wrap(t.db.client.HSet(ctx, k, appendPairs(nil, OrNull(Pairs(fv)))...).Err(), "set", k)
 }
 
-// SetFor is Set for a row that expires after life, unless it is set again.
+// SetFor does Set for a row that expires after life, unless it is set again.
 func (t *Table) SetFor(ctx context.Context, key string, fv FieldValues, life time.Duration) error {
 	k := t.db.rowKey(t.name, key)
 	_, err := t.db.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
@@ -43,7 +43,7 @@ func (t *Table) SetFor(ctx context.Context, key string, fv FieldValues, life tim
 	return t.db.wrap(err, "set", k)
 }
 
-// GetFor is Get for a row with a time to live. left is the remaining time; negative means that the row does not
+// GetFor returns a row with a time to live. left is the remaining time; negative means that the row does not
 // expire.
 func (t *Table) GetFor(ctx context.Context, key string) (fv FieldValues, left time.Duration, err error) {
 	row := t.db.rowKey(t.name, key)
@@ -58,7 +58,7 @@ func (t *Table) GetFor(ctx context.Context, key string) (fv FieldValues, left ti
 	return fields.Val(), life.Val(), nil
 }
 
-// SetMany is Set for many rows in a small number of round trips, in order of their keys.
+// SetMany does Set for many rows in a small number of round trips, in order of their keys.
 func (t *Table) SetMany(ctx context.Context, rows map[string]FieldValues) error {
 	keys := slices.Sorted(maps.Keys(rows))
 	return t.db.pipeline(ctx, "set "+t.name, len(keys), func(p redis.Pipeliner, i int) {

@@ -68,7 +68,7 @@ func (a *Agent) adopt(ctx context.Context) (why string, err error) {
 	return "", err
 }
 
-// resume is settle for a client that makes no view.
+// resume does settle for a client that makes no view.
 func resume(ctx context.Context, c *Client) error {
 	if err := c.take(ctx); err != nil {
 		return err

@@ -136,7 +136,7 @@ func (c *channel) suspect(why string) {
 	}
 }
 
-// despair is suspect for the last time.
+// despair does suspect for the last time.
 func (c *channel) despair(why string) {
 	c.saying.Lock()
 	defer c.saying.Unlock()

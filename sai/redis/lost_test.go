@@ -100,7 +100,7 @@ func TestSyncdDies(t *testing.T) {
 	})
 }
 
-// slowly is a syncd that only dequeues requests and returns them, without answers.
+// slowly runs a syncd that only dequeues requests. It returns the requests and sends no answers.
 func slowly(ctx context.Context, r *swss.Redis) <-chan swss.Entry {
 	out := make(chan swss.Entry)
 	go func() {

@@ -72,7 +72,7 @@ func (g *rig) restartClient() {
 	g.client = c
 }
 
-// restartAgent is restartClient with an agent.
+// restartAgent does restartClient, and adds an agent.
 func (g *rig) restartAgent() {
 	g.Helper()
 	g.restartClient()

@@ -38,7 +38,7 @@ func (c *Client) settle(ctx context.Context) error {
 	return c.syncd.look(ctx)
 }
 
-// settleEmpty is settle without a switch. SONiC's syncd stops when a query names something that does not exist. So it
+// settleEmpty does settle without a switch. SONiC's syncd stops when a query names something that does not exist. So it
 // uses no query of the kind of INIT_VIEW, which comes next.
 func settleEmpty(ctx context.Context, c *Client) error {
 	if busy, err := c.hasQueued(ctx); err != nil || !busy {

@@ -112,7 +112,7 @@ func JoinAttrs(pairs []swss.Pair) (string, bool) {
 	return b.String(), true
 }
 
-// SplitAttrs is the inverse of JoinAttrs.
+// SplitAttrs parses the output of JoinAttrs.
 func SplitAttrs(text string) ([]swss.Pair, error) {
 	var pairs []swss.Pair
 	if text == "" {
