@@ -71,7 +71,7 @@ func (d *Daemon) announce(last string, err error) (reason string) {
 // checkPeriod is the interval at which a healthy daemon checks its databases.
 const checkPeriod = time.Second
 
-// checks schedules the calls of [Options].Check.
+// checks schedules the calls of Check in [Options].
 type checks struct {
 	daemon  *Daemon
 	trouble bool // the last step failed

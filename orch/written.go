@@ -10,8 +10,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Status rows that the daemon has written are compared in the background with the actual ones, and written again if
-// another process has deleted or changed them.
+// Status rows that the daemon has written are compared in the background with the actual ones. Rows that another
+// process has deleted or changed are written again.
 
 // compareOutcomes adds the outcomes that the daemon has written to its comparison.
 func compareOutcomes(d *Daemon) {

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// Limits of what a connection of the embedded server holds for a client that
-// does not read.
+// Limits of the data that a connection of the embedded server holds for a client that does not read.
 const (
 	maxUnsent    = 256 << 20
 	flushTimeout = 2 * time.Second

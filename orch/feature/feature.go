@@ -186,8 +186,8 @@ type Feature[R, B any] struct {
 	reported string // the last reported status of the feature
 }
 
-// Start reports to the managers whether the switch supports the feature, reads the rows of a previous run from
-// COUNTERS_DB, and registers the handlers on the daemon, after those of the rules.
+// Start reports to the managers whether the switch supports the feature, and reads the rows of a previous run from
+// COUNTERS_DB. It registers the handlers on the daemon, after those of the rules.
 func (f *Feature[R, B]) Start(ctx context.Context, cfg Config) error {
 	f.SAI, f.Daemon, f.Log, f.Windows = cfg.SAI, cfg.Daemon, cfg.Daemon.Logger(), NewWindows(cfg)
 	f.Sessions, f.byRule = map[string]*Session[R, B]{}, map[schema.ACLRuleKey]map[string]*Session[R, B]{}

@@ -27,8 +27,8 @@ import (
 //	-> -TABLE|key                          a row that is gone
 //	-> poll GROUP acl_counter#1            syncd starts reading the counters of an object; "-poll": it stops
 //
-// Lines are rows of APPL_DB for [Bench.Write], rows of CONFIG_DB ("TABLE|key field=v"), "pass 2s", "fail 3
-// SAI_STATUS_FAILURE" for a call from here on, and lines that only the bench interprets. The first line "with WORD
+// Lines are rows of APPL_DB for [Bench.Write], rows of CONFIG_DB ("TABLE|key field=v"), "pass 2s", and "fail 3
+// SAI_STATUS_FAILURE" for a call from here on. The bench interprets all other lines. The first line "with WORD
 // ..." selects the bench.
 type Transcript struct {
 	// Start returns a bench for these words. do applies the lines that the transcript does not interpret.
@@ -313,7 +313,7 @@ func (c *transcribed) calls() (lines []string) {
 }
 
 // follows reports whether a call must come after an earlier one. That is so if one of them concerns an object that
-// the other's object names or has named, or if they are different operations on objects of one type.
+// the other's object names or has named. It is also so for different operations on objects of one type.
 func (x call) follows(earlier call) bool {
 	return slices.Contains(x.oids, earlier.object) || slices.Contains(earlier.oids, x.object) ||
 		x.object == earlier.object || x.typ == earlier.typ && x.op != earlier.op

@@ -64,9 +64,9 @@ func changes(all []swsstest.Command) map[string][]string {
 	return rows
 }
 
-// Our client and server send the same to Redis as libsairedis and SONiC's syncd, word by word and in the same order,
-// except for script digests and how the server dequeues requests. The resulting rows are the same too; [Server] lists
-// the differences.
+// Our client and server send the same to Redis as libsairedis and SONiC's syncd, word by word and in the same order.
+// Script digests and the way of dequeuing differ. The resulting rows are the same too; [Server] lists the
+// differences.
 func TestCommandsAsSONiC(t *testing.T) {
 	redis := swsstest.StartServer(t)
 	monitor := redis.Monitor()

@@ -19,14 +19,14 @@ type COPPGroup struct {
 	COPPPolicer
 }
 
-// COPPPolicer limits the packets that a group passes to the CPU. If Meter is "", there is no policer, and other
-// fields have no effect.
+// COPPPolicer limits the packets that a group passes to the CPU. If Meter is "", there is no policer, and the other
+// fields are empty.
 type COPPPolicer struct {
 	Meter string // packets, bytes (of frames, with FCS), or ""
 	Mode  string // sr_tcm (RFC 2697), tr_tcm (RFC 2698) or storm
 	Color string // aware or blind
-	// Rates are per second; nil if not given. PIR and PBS are required with tr_tcm. Without it PIR is nil and PBS
-	// optional.
+	// Rates are per second; nil if not given. With tr_tcm PIR and PBS are required. Otherwise PIR is nil; PBS is
+	// optional with sr_tcm, and nil with storm.
 	CIR, CBS, PIR, PBS *uint64
 	// The action for packets of each colour; "" means that they pass.
 	Green, Yellow, Red string

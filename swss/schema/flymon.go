@@ -412,9 +412,9 @@ func fraction(name string, at *float64, words string) field {
 	}, func() string { return strconv.FormatFloat(*at, 'g', 6, 64) }).must("")
 }
 
-// FormatFlyMonEstimate formats an estimate as JSON. It is the value in TAM_FLYMON_FLOWS (:task, flow -> estimate), in
-// TAM_FLYMON_DISTRIBUTION (:task, least size -> estimated number of flows from that size to less than the double),
-// and in the field ESTIMATE of TAM_FLYMON_ANSWERS (:query; TASK, FLOW, EPOCH, START, END, FLAGS, ESTIMATE).
+// FormatFlyMonEstimate formats an estimate as JSON. It is the value in TAM_FLYMON_FLOWS (:task, flow -> estimate). In
+// TAM_FLYMON_DISTRIBUTION (:task, least size -> estimate) it is the number of flows from that size to less than the
+// double. In TAM_FLYMON_ANSWERS (:query; TASK, FLOW, EPOCH, START, END, FLAGS, ESTIMATE) it is the field ESTIMATE.
 func FormatFlyMonEstimate(e flymon.Estimate) string {
 	b, _ := json.Marshal(e) // numbers, strings and a flag always encode
 	return string(b)

@@ -23,9 +23,9 @@ var limited = sync.OnceValue(func() []string {
 	return list
 })
 
-// CheckSize returns an error if no daemon reads a row of CONFIG_DB, because its key is too long, or because it has
-// more than most bytes of fields and values. It accepts all rows of tables that are not in [Tables], which no daemon
-// reads.
+// CheckSize returns an error if no daemon reads a row of CONFIG_DB because of its size: its key is too long, or it
+// has more than most bytes of fields and values. It accepts all rows of tables that are not in [Tables], which no
+// daemon reads.
 func CheckSize(table, key string, fields map[string]string, most int64) error {
 	if !slices.ContainsFunc(tables(), func(t Table) bool { return t.Config == table }) {
 		return nil

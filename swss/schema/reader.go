@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// A reader reads the fields of one row from a hash and collects the errors, so that a user sees all errors of a row
-// at once.
+// A reader reads the fields of one row from a hash. It collects the errors, so that a user sees all of them at once.
 type reader struct {
 	table  string
 	key    string

@@ -254,8 +254,8 @@ func refused(t *testing.T, kind, key string, in map[string]string, field, value 
 		kind, in, field, value, err)
 }
 
-// Any combination of fields of valid rows is either accepted, and then formatted and parsed as the same row, or
-// refused by an error that names the row.
+// Any combination of fields of valid rows is accepted or refused. An accepted row is formatted and parsed as the same
+// row. A refusal is an error that names the row.
 func TestMixedRows(t *testing.T) {
 	byKind := map[string][]rowTest{}
 	for _, tt := range rowTests {

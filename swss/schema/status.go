@@ -29,7 +29,7 @@ const (
 	FieldLastChange = "last_change"
 )
 
-// LastOper returns a row of a port or LAG in which an unknown oper_status is replaced by that of the former row was,
+// LastOper returns a row of a port or LAG. If its oper_status is unknown, it returns that of was, the former row,
 // which may be nil. Otherwise a host stack would treat unknown as down, and lose neighbours and routing sessions at
 // each restart of syncd.
 func LastOper(was, row map[string]string) map[string]string {

@@ -206,7 +206,7 @@ func (c *Counters) read(
 }
 
 // readSupported reads all ids together. If the backend does not support that, it removes those from ids that cannot
-// be read alone, appends their names to gone, and reads the others.
+// be read alone, and appends their names to gone. Then it reads the others together.
 func readSupported[T fmt.Stringer](gone []string, ids *[]T, read func([]T) error) ([]string, error) {
 	if len(*ids) == 0 {
 		return gone, nil

@@ -99,8 +99,8 @@ func (t *Translator) ToVirtual(ctx context.Context, res *protocol.Result, a sai.
 	return v, nil
 }
 
-// Discover finds the objects that came with root (a real key), gives them virtual ids in the order of their real ids,
-// and writes them to ASIC_DB.
+// Discover finds the objects that came with root (a real key). It gives them virtual ids in the order of their real
+// ids, and writes them to ASIC_DB.
 func (t *Translator) Discover(ctx context.Context, res *protocol.Result, root sai.Key) error {
 	fresh := slices.DeleteFunc(t.Walk(ctx, root), func(k sai.Key) bool { _, ok := t.IDs.VID(k.OID); return ok })
 	if err := t.Adopt(ctx, res, fresh); err != nil {

@@ -1,5 +1,5 @@
-// Package sairedistest parses the requests of a client of ASIC_DB as strictly as SONiC's syncd does, and writes views
-// as text that is equal for equal configurations. It is a test kit: only tests may import it.
+// Package sairedistest parses the requests of a client of ASIC_DB as strictly as SONiC's syncd does. It also writes
+// views as text that is equal for equal configurations. It is a test kit: only tests may import it.
 package sairedistest
 
 import (
