@@ -15,7 +15,7 @@ type Table struct {
 
 	Key    string  // the form of the keys, in words; "" if the table has only one row
 	Fields []Field // of CONFIG_DB, or of the one database that has the table
-	// Idle lists fields of CONFIG_DB that have no effect, see [WithoutEffect].
+	// Idle lists fields of CONFIG_DB that have no effect, see [Table.WithoutEffect].
 	Idle []string
 	// Applied lists the fields of APPL_DB if they differ from those of CONFIG_DB.
 	Applied []Field
