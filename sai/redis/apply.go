@@ -13,7 +13,7 @@ import (
 	"tamtam/sai/redis/protocol"
 )
 
-// ApplyView brings the ASIC to the view that was made since INIT_VIEW. If a step fails, the others are still
+// applyView brings the ASIC to the view that was made since INIT_VIEW. If a step fails, the others are still
 // executed, ASIC_STATE gets the resulting state of the ASIC, and the answer is a failure. A view without a switch
 // must be a mistake and is refused: the ASIC would keep a switch without an id, and could not get another.
 func (vs *views) applyView(ctx context.Context) (*protocol.Result, error) {

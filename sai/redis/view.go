@@ -73,7 +73,7 @@ func (vs *views) heed(ctx context.Context, m protocol.Message) (*protocol.Result
 	return &protocol.Result{}, nil
 }
 
-// InitView begins a view. The objects of the first view of an empty ASIC_DB are created directly.
+// initView begins a view. The objects of the first view of an empty ASIC_DB are created directly.
 func (vs *views) initView(ctx context.Context) (*protocol.Result, error) {
 	if !vs.objects.IDs.Known(protocol.SwitchVID) {
 		vs.first = true
