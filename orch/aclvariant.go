@@ -10,7 +10,7 @@ import (
 type ACLVariant struct {
 	Name     string     // short, and unique within the flow group
 	Match    []sai.Attr // fields of the entry that extend or replace those of the flow group
-	Actions  []sai.Attr // besides the counter
+	Actions  []sai.Attr // the actions besides the counter
 	Raise    uint32     // added to the flow group's priority, to take precedence over another variant
 	Inactive bool       // matches nothing until it is set active
 }

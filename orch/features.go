@@ -13,7 +13,7 @@ import (
 type Features struct {
 	daemon *Daemon
 	orchs  map[string]func(ctx context.Context, active bool)
-	can    swss.FieldValues // of SWITCH_TABLE:switch
+	can    swss.FieldValues // fields of SWITCH_TABLE:switch
 }
 
 // NewFeatures registers the table on the daemon.

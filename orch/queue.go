@@ -19,7 +19,7 @@ type input struct {
 	rep     Reporting
 	receive func(context.Context, swss.KeyOpFieldsValues) error
 
-	db    *swss.DB            // of a table; nil if the source is not a table
+	db    *swss.DB            // the table's database; nil if the source is not a table
 	taken map[string]uint64   // digests of the table's rows as last received, by key
 	rows  map[string]*pending // pending work, by key
 	ready map[string]struct{} // keys of rows that are not parked

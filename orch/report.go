@@ -85,11 +85,11 @@ type stateKey struct{ table, key string }
 
 // outcomes writes the outcomes of a daemon's rows to STATE_DB.
 type outcomes struct {
-	name    string // of the daemon
+	name    string // the daemon's name
 	redis   *swss.Redis
 	clock   *clock
 	reports map[string]Reporting  // by table of STATE_DB
-	rows    map[stateKey]stateRow // not yet written
+	rows    map[stateKey]stateRow // outcomes not yet written
 	written map[stateKey]stateRow // target rows of STATE_DB; nil if the daemon does not compare them
 	held    bool                  // they must not be written yet
 	doubted func() bool           // reports whether the state of the ASIC is unknown; nil means never

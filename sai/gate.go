@@ -14,7 +14,7 @@ const (
 	OpStats
 	OpClearStats
 	OpFlush
-	OpQuery // of capabilities and availability
+	OpQuery // a query of capabilities or availability
 )
 
 // Changes reports whether the call changes the configuration.

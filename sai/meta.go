@@ -103,7 +103,7 @@ var flagLetters = map[rune]Flags{
 // An EnumMeta describes an enum type.
 type EnumMeta struct {
 	Name   string
-	Values []Enum // in the order of SAI's header, without aliases
+	Values []Enum // values in the order of SAI's header, without aliases
 	Strict bool   // values are flags, combined with |
 	names  map[Enum]string
 	values map[string]Enum
@@ -142,7 +142,7 @@ type AttrMeta struct {
 	Condition *Condition
 	ValidOnly *Condition // the attribute has effect only if it holds; not enforced on create
 	Resource  bool       // selects resources in an availability query
-	codec     *codec     // of the Kind; nil if it is unknown
+	codec     *codec     // the codec of the Kind; nil if the Kind is unknown
 }
 
 // Has reports whether all given flags are set.
@@ -152,7 +152,7 @@ func (m *AttrMeta) Has(f Flags) bool { return m.Flags&f == f }
 type TypeMeta struct {
 	Type  ObjectType
 	Name  string
-	Attrs []*AttrMeta // in the order of SAI's header
+	Attrs []*AttrMeta // attributes in the order of SAI's header
 	Stats []StatID    // nil if there are none
 	IsOID bool        // objects have an object id instead of an entry as key
 }

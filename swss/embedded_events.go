@@ -130,7 +130,7 @@ func (s *server) configSet(c *mini.Peer, args []string) {
 
 // An event is one change of a key.
 type event struct {
-	class byte // as in notify-keyspace-events
+	class byte // a letter of notify-keyspace-events
 	name  string
 	key   string
 }

@@ -14,7 +14,7 @@ import (
 type KeyWatch struct {
 	db     *DB
 	l      *Listener
-	prefix string // of the channels of keyspace events
+	prefix string // prefix of the channels of keyspace events
 
 	mu      sync.Mutex
 	changed map[string]struct{}

@@ -19,7 +19,7 @@ import (
 type Subscriber struct {
 	db     *DB
 	table  string
-	prefix string // of the events' channels
+	prefix string // prefix of the events' channels
 	l      *Listener
 	known  map[string]int64 // rows delivered and not deleted, with their weights
 	total  int64            // weight of the rows within capacity
@@ -224,7 +224,7 @@ func (s *Subscriber) gone(known map[string]int64, changed map[string]struct{}) (
 const (
 	MaxTable  = 32 << 20
 	MaxRows   = 1 << 16
-	minWeight = MaxTable / MaxRows // of a row
+	minWeight = MaxTable / MaxRows // least weight of a row
 )
 
 // TooMany is the Size of a row that was not read because the rows before it, by name, exhaust the capacity.

@@ -90,9 +90,9 @@ func (s *Session[R, B]) Compare(other *Session[R, B]) int {
 // A Kind holds the names of a feature.
 type Kind struct {
 	Name         string // its row of TAM_APPL_FEATURES_TABLE
-	Table, State string // of its sessions, in APPL_DB and in STATE_DB
+	Table, State string // the tables of its sessions, in APPL_DB and in STATE_DB
 	What         string // what its sessions are called, such as sessions or tasks
-	Again        string // in words, when sessions without capacity are retried
+	Again        string // when sessions without capacity are retried, in words
 	OnePerRule   string // what a flow group has at most one session of; "" means no limit
 	Meanwhile    string // appended to the reason why a session cannot be changed
 }
@@ -164,7 +164,7 @@ type Feature[R, B any] struct {
 	Kind
 	Logic       Logic[R, B]
 	Rules       Rules   // nil for a feature without flow groups
-	Counters    []*Rows // in the order in which they are written
+	Counters    []*Rows // the tables in the order in which they are written
 	Unsupported string  // why the switch does not support it; "" if it does
 
 	// These fields are set by Start.

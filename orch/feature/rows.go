@@ -28,12 +28,12 @@ type Rows struct {
 
 	db    *swss.DB
 	table *swss.Table
-	has   map[string]swss.FieldValues // as written
-	put   map[string]swss.FieldValues // to be written
-	gone  map[string]bool             // to be deleted
-	anew  map[string]bool             // whose cleared counters are obsolete
+	has   map[string]swss.FieldValues // the rows as written
+	put   map[string]swss.FieldValues // rows to be written
+	gone  map[string]bool             // rows to be deleted
+	anew  map[string]bool             // rows whose cleared counters are obsolete
 
-	former map[string]swss.FieldValues // of a previous run
+	former map[string]swss.FieldValues // the rows of a previous run
 	mine   map[string]bool             // the rows of former that this run has put, too
 }
 

@@ -95,7 +95,7 @@ func (w *Windows) Ask(ctx context.Context, name, attr string, value any, room in
 
 // Counted describes windows that return the same number of words for each requested label.
 type Counted struct {
-	Name             string // of the extension
+	Name             string // the name of the extension
 	Labels, Counters string // attributes
 	Words            int    // for each label
 }

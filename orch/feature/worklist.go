@@ -10,12 +10,12 @@ import (
 
 // A worklist holds the sessions of a feature that will be handled, by the time of handling.
 type worklist[R, B any] struct {
-	marked  map[string]*Session[R, B] // at the next Settle
-	again   map[string]*Session[R, B] // when something changes that may help them
-	stuck   map[string]*Session[R, B] // at retryAt: they could not be removed from the ASIC
+	marked  map[string]*Session[R, B] // sessions for the next Settle
+	again   map[string]*Session[R, B] // sessions that are retried when something changes
+	stuck   map[string]*Session[R, B] // sessions for retryAt: they could not be removed from the ASIC
 	retryAt time.Time                 // zero if none is stuck
 
-	refused map[string]*Session[R, B] // whose objects the switch has refused for another reason than capacity
+	refused map[string]*Session[R, B] // sessions whose objects the switch has refused for another reason than capacity
 }
 
 func newWorklist[R, B any]() worklist[R, B] {

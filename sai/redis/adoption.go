@@ -17,7 +17,7 @@ import (
 // An adoption is a view that orchs build while the ASIC stays unchanged. Meanwhile it is the orchs' SAI API: changes
 // are made in the view, everything else is read from the ASIC.
 type adoption struct {
-	sai.API // of the unchanged ASIC
+	sai.API // the unchanged ASIC
 	view    *view
 	current *asicview.Graph // the current state of the ASIC
 	next    int64           // index of the next id in the view

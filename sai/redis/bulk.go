@@ -17,7 +17,7 @@ const bulkSize = 1000
 
 // A bulkItem is one object of a bulk request.
 type bulkItem struct {
-	index int // in the caller's list
+	index int // the index in the caller's list
 	key   sai.Key
 	value string // its attributes, joined
 }

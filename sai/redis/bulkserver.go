@@ -45,8 +45,8 @@ func (p *processor) bulk(ctx context.Context, m protocol.Message) (*protocol.Res
 
 // A batch is the part of a bulk request that is passed to the backend in one call.
 type batch struct {
-	errs  []error // of all items of the request
-	index []int   // of the items of the batch
+	errs  []error // one for each item of the request
+	index []int   // the batch's items, by index in the request
 	keys  []sai.Key
 	real  []sai.Key
 	attrs [][]sai.Attr // real

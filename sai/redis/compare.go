@@ -106,7 +106,7 @@ func (c comparison) look(ctx context.Context, names []string) (found []drift.Fin
 // A deviation is a difference between a row and its object.
 type deviation struct {
 	drift.Finding
-	key   sai.Key    // with virtual ids
+	key   sai.Key    // the object's key with virtual ids
 	row   []sai.Attr // the row's attributes; nil if it is gone, or cannot be parsed
 	wrong []sai.Attr // those of row that the object does not have, with real ids
 	gone  bool       // the ASIC has no such object

@@ -38,8 +38,8 @@ const (
 // terms are the rules for waiting for an answer.
 type terms struct {
 	late  time.Duration                           // after this time the state of the ASIC is unknown
-	why   func(d time.Duration, busy bool) string // the reason then; busy means with other requests
-	limit time.Duration                           // then there will be no answer; 0 if syncd may still answer
+	why   func(d time.Duration, busy bool) string // returns the reason; busy means with former requests
+	limit time.Duration                           // after this time there will be no answer; 0 means no limit
 	given error                                   // the error at the limit
 	// behind means that syncd may be busy with requests of other clients, so that limit counts from when it dequeues
 	// ours.

@@ -21,7 +21,7 @@ const pollSize = 1000
 
 // A CounterGroup holds the settings of a group of counters. The zero value of a field leaves the setting unchanged.
 type CounterGroup struct {
-	Interval time.Duration // in whole milliseconds
+	Interval time.Duration // whole milliseconds
 	Mode     string
 	Enabled  *bool
 }

@@ -57,7 +57,7 @@ type Server struct {
 	processor *processor
 	journal   *journal
 	say       func(reason string)
-	why       string // as last reported
+	why       string // the reason last reported
 	begun     bool   // the chip may have objects
 	ready     bool   // the state was read from ASIC_DB
 }

@@ -102,7 +102,7 @@ func askBoth(ctx context.Context, c *Client) error {
 		q.Fields = append([]swss.Pair{typeField(sai.ObjectTypeSwitch)}, q.Fields...)
 		var refused *sai.CallError
 		_, err := c.query(ctx, q, protocol.AnswerOp(q.Op), sai.ObjectTypeSwitch)
-		if err != nil && !errors.As(err, &refused) { // that it does not know is an answer
+		if err != nil && !errors.As(err, &refused) { // an error answer of syncd is an answer too
 			return err
 		}
 	}

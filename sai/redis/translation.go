@@ -12,7 +12,7 @@ import (
 // A translation is the SAI API of a client for orchs that use other ids for adopted objects than ASIC_DB.
 type translation struct {
 	sai.API                // the client
-	ids     *objectids.Map // of adopted objects: from the orchs' ids to those of ASIC_DB
+	ids     *objectids.Map // adopted objects: from the orchs' ids to those of ASIC_DB
 }
 
 // public translates an orch's id.

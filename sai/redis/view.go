@@ -19,7 +19,7 @@ import (
 // ASIC.
 type view struct {
 	check   *sai.Validator
-	ids     *objectids.Map // of the current view
+	ids     *objectids.Map // the ids of the current view
 	graph   *asicview.Graph
 	removed map[sai.OID]bool // objects that came with the switch or a port, and must be removed
 }

@@ -36,11 +36,11 @@ const (
 type State struct {
 	Reason       string // "" if nothing differs
 	Since        time.Time
-	Passes       int       // that have ended
-	Began, Ended time.Time // the last one
-	Objects      int       // in the last pass
+	Passes       int       // the number of passes that have ended
+	Began, Ended time.Time // times of the last whole pass
+	Objects      int       // the number of objects in the last pass
 	Open         int
-	Due          int // of the differences, those that Heal was called for
+	Due          int // the number of differences that Heal was called for
 	Drift        uint64
 	Healed       uint64
 }

@@ -11,7 +11,7 @@ import (
 
 // A Finding is an object that differs.
 type Finding struct {
-	Key  string // as listed by the stage
+	Key  string // the object's name in the stage's list
 	What string // how the object differs, in words, such as "is missing"
 	Sum  uint64 // digest of the actual and the expected state: it changes if either changes
 	Busy bool   // the object is in flight, so the difference does not count
@@ -36,7 +36,7 @@ type Stage struct {
 const (
 	Period    = 250 * time.Millisecond // between two calls of [Watch.Work]
 	usual     = 125                    // objects per call: 500 per second
-	hurried   = 2000                   // in the first pass of a run: the daemon is not ready before its end
+	hurried   = 2000                   // objects per call in the first pass, which delays readiness
 	mostOpen  = 4096                   // differences that are remembered; the next pass finds the others
 	twice     = time.Second            // between two looks at one difference, and between two passes
 	mostShown = 3

@@ -9,7 +9,7 @@ import (
 // Breakout is a row of BREAKOUT_CFG: the ports into which a front panel port is divided.
 type Breakout struct {
 	Port   string // the first port
-	Mode   string // as written
+	Mode   string // the mode as written
 	Groups []BreakoutGroup
 }
 
@@ -22,7 +22,7 @@ type BreakoutGroup struct {
 
 const (
 	maxBreakout = 64   // ports of a term
-	maxGbps     = 1600 // of a port
+	maxGbps     = 1600 // maximum of a port
 )
 
 func (b *Breakout) layout() layout {

@@ -14,8 +14,8 @@ type COPPGroup struct {
 	Name     string
 	Action   string   // trap, copy, drop, forward, deny, log, transit
 	Priority uint32   // 0..65536; if several traps catch a packet, the largest wins
-	Queue    uint8    // to the CPU, 0..255
-	Traps    []string // of COPPTraps, sorted
+	Queue    uint8    // a queue to the CPU, 0..255
+	Traps    []string // elements of COPPTraps, sorted
 	COPPPolicer
 }
 
@@ -147,7 +147,7 @@ func trapIDs(words string, at *[]string) field {
 // enabled in FEATURE, or always.
 type COPPTrap struct {
 	Name   string
-	Traps  []string // of COPPTraps, sorted; not empty
+	Traps  []string // elements of COPPTraps, sorted; not empty
 	Group  string   // name of a COPPGroup
 	Always bool
 }

@@ -41,7 +41,7 @@ func DebugCounterTypes() []string {
 // DebugCounter is a row of DEBUG_COUNTER.
 type DebugCounter struct {
 	Name  string
-	Type  string // of DebugCounterTypes
+	Type  string // one of DebugCounterTypes
 	Alias string // the displayed name; "" means Name
 	Desc  string
 	Group string
@@ -62,7 +62,7 @@ func (c *DebugCounter) layout() layout {
 // DebugReason is a row of DEBUG_COUNTER_DROP_REASON: one reason that a counter counts.
 type DebugReason struct {
 	Counter string
-	Reason  string // in SAI's name, without SAI_IN_DROP_REASON_ or SAI_OUT_DROP_REASON_
+	Reason  string // SAI's name without SAI_IN_DROP_REASON_ or SAI_OUT_DROP_REASON_
 }
 
 func (d *DebugReason) layout() layout {

@@ -49,7 +49,7 @@ const PortInitDone = "PortInitDone"
 // Port is a row of PORT and of APPL_DB PORT_TABLE.
 type Port struct {
 	Name        string
-	Lanes       []uint32 // in the order given; 1 to 64, no lane twice
+	Lanes       []uint32 // lanes in the order given; 1 to 64, no lane twice
 	Speed       uint32   // Mb/s
 	Alias       string   // the vendor's name; empty if not given
 	Index       int      // front panel index; -1 if not given
@@ -96,7 +96,7 @@ func adminStatus(def bool, at *bool) field {
 func validAlias(s string) bool { return ValidName(strings.ReplaceAll(s, ":", "_")) }
 
 const (
-	maxLanes  = 64 // of a port
+	maxLanes  = 64 // maximum of a port
 	lanesForm = "the port's hardware lanes, such as 0,1,2,3, none twice"
 )
 
@@ -254,7 +254,7 @@ const FieldAlias = "alias"
 // PortChannelMember is a row of PORTCHANNEL_MEMBER and of APPL_DB LAG_MEMBER_TABLE.
 type PortChannelMember struct {
 	PortChannel string
-	Port        string // in CONFIG_DB possibly an alias
+	Port        string // a port; in CONFIG_DB possibly an alias
 }
 
 func (m *PortChannelMember) layout() layout {

@@ -187,10 +187,10 @@ func readGroup(r *reader, at *string) {
 // DropFlow is a row of TAM_SESSION_TABLE: the session with its flow group resolved to rules, and its sampler to a rate.
 type DropFlow struct {
 	Name       string
-	FlowGroup  string       // as in the session
-	Rules      []ACLRuleKey // of the flow group, all in one table; empty means the whole switch
+	FlowGroup  string       // the name in the session
+	Rules      []ACLRuleKey // the rules of the flow group, all in one table; empty means the whole switch
 	Collectors []string     // rows of TAM_COLLECTOR_TABLE or TAM_COLLECTORS_TABLE, sorted
-	Sampler    string       // as in the session
+	Sampler    string       // the name in the session
 	Sampling   uint32       // one packet in Sampling; 1 means all
 	OwnAging   uint32       // seconds, as in the session; 0 if not given
 	Aging      uint32       // effective seconds, of a stateful session

@@ -201,7 +201,7 @@ func (t *FlyMonFlow) layout() layout {
 // FlyMonQuery is a row of TAM_FLYMON_QUERY_TABLE: a flow whose estimate is computed in each epoch.
 type FlyMonQuery struct {
 	Name, Task string
-	Flow       string // in the syntax of flymon.Key.Flow, for the key of the task or else of its attribute
+	Flow       string // a flow in the syntax of flymon.Key.Flow, for the key of the task or else of its attribute
 }
 
 func (q *FlyMonQuery) layout() layout {
@@ -227,9 +227,9 @@ type FlyMonPlacement struct {
 	Planned   bool
 	Algorithm flymon.Algorithm
 	Rows      uint32
-	Buckets   uint32 // of one bank
+	Buckets   uint32 // the number of buckets of one bank
 	Banks     uint32
-	Bytes     uint64 // of all banks
+	Bytes     uint64 // the size of all banks
 	Groups    []int
 	Units     []string // group.cmu:base+size
 	Keys      []string // group.unit=key
@@ -305,7 +305,7 @@ func parts[E any](name, separator string, at *[]E, of part[E], words string) fie
 // FlyMonGroup is a row of COUNTERS_DB TAM_FLYMON_GROUPS: the used and free resources of a CMU group.
 type FlyMonGroup struct {
 	Tasks uint32
-	Keys  []string // of the hash units; "" for a free one
+	Keys  []string // the keys of the hash units; "" for a free one
 	Free  []uint32 // free buckets, by CMU
 	Most  []uint32 // the largest free partition, by CMU
 }

@@ -137,10 +137,10 @@ func (s *IFASession) check(r *reader) {
 // rate.
 type IFAFlow struct {
 	Name       string
-	FlowGroup  string       // as in the session
-	Rules      []ACLRuleKey // of the flow group, all in one table; empty for a transit
+	FlowGroup  string       // the name in the session
+	Rules      []ACLRuleKey // the rules of the flow group, all in one table; empty for a transit
 	Collectors []string     // rows of TAM_COLLECTOR_TABLE or TAM_COLLECTORS_TABLE, sorted
-	Sampler    string       // as in the session
+	Sampler    string       // the name in the session
 	Sampling   uint32       // one packet in Sampling; 1 means all
 	IFASettings
 }

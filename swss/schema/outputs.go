@@ -137,7 +137,7 @@ const (
 // TelemetrySubscription is a row TELEMETRY_CLIENT|Subscription_NAME.
 type TelemetrySubscription struct {
 	Name     string
-	Group    string // of destinations
+	Group    string // a group of destinations
 	Report   string
 	Interval time.Duration
 	Database string // the database whose tables Paths are; "" if Paths are gNMI paths

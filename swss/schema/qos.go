@@ -18,7 +18,7 @@ const (
 // A QoSMap is a row of DSCP_TO_TC_MAP, DOT1P_TO_TC_MAP or TC_TO_QUEUE_MAP, and of the tables of the same name in
 // APPL_DB. Values that it omits map to 0.
 type QoSMap struct {
-	Table string // of CONFIG_DB
+	Table string // the name of a table of CONFIG_DB
 	Name  string
 	Pairs []QoSPair // sorted by From, which are unique; not empty
 }
@@ -248,8 +248,8 @@ type WRED struct {
 	Name        string
 	Drop        bool   // drop packets that cannot be marked
 	ECN         bool   // mark packets that can be marked
-	Min, Max    uint32 // of a queue, in bytes; Min is below Max if Drop or ECN
-	Probability uint8  // at Max, in percent, 0..100; default 100
+	Min, Max    uint32 // queue lengths in bytes; Min is below Max if Drop or ECN
+	Probability uint8  // the probability at Max, in percent, 0..100; default 100
 }
 
 func (w *WRED) layout() layout {

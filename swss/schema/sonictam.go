@@ -84,7 +84,7 @@ func bothSpellings(name, other string, at *uint32, words string) []field {
 // The two VRFs, and the default DSCP of reports, which is CS4.
 const (
 	VRFDefault        = "default"
-	VRFMgmt           = "mgmt" // of the management interface
+	VRFMgmt           = "mgmt" // the VRF of the management interface
 	DefaultReportDSCP = 32
 )
 
@@ -195,7 +195,7 @@ func TAMGroupOf(aclTable string) (group string, ok bool) {
 // TAMGroupRule is a row TAM_FLOW_GROUP|name|rule. It matches packets with all of its fields.
 type TAMGroupRule struct {
 	Group, Name string
-	Src, Dst    netip.Prefix // of one family, unless one of them contains all addresses
+	Src, Dst    netip.Prefix // prefixes of one family, unless one of them contains all addresses
 	Protocol    *uint64      // nil means any
 	SrcPort     *uint64      // for TCP and UDP; nil means any
 	DstPort     *uint64

@@ -256,7 +256,7 @@ func (k *key) take(r *reader, text string) {
 // A layout defines how an actual row is stored in its table: how its key and each of its fields are read and written.
 // A new kind of rows is a struct with a layout, and a line in [Tables].
 type layout struct {
-	table  string // as errors name it
+	table  string // the name in errors
 	key    key
 	fields []field
 	// check checks conditions on several fields. It is called when all have been read.

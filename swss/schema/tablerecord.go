@@ -40,14 +40,14 @@ func recordTables() (configured, measured []Table) {
 
 // Encapsulations of the packets that a recording session sends.
 const (
-	RecordUDP    = "udp"    // to the collector's port
+	RecordUDP    = "udp"    // UDP to the collector's port
 	RecordERSPAN = "erspan" // GRE, type II if the switch supports it
 )
 
 // Sources of the probabilities for making a plan.
 const (
 	ProbabilitiesUniform = "uniform" // all branches that leave a node are equally likely
-	ProbabilitiesCounted = "counted" // as counted by the switch until the plan is made
+	ProbabilitiesCounted = "counted" // the switch's counts until the plan is made
 )
 
 // DefaultTruncate is the default number of bytes of a frame that a session sends.

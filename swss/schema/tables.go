@@ -14,7 +14,7 @@ type Table struct {
 	Words                         string // what a row is, in a sentence
 
 	Key    string  // the form of the keys, in words; "" if the table has only one row
-	Fields []Field // of CONFIG_DB, or of the one database that has the table
+	Fields []Field // the fields of CONFIG_DB, or of the one database that has the table
 	// Idle lists fields of CONFIG_DB that have no effect, see [Table.WithoutEffect].
 	Idle []string
 	// Applied lists the fields of APPL_DB if they differ from those of CONFIG_DB.

@@ -79,7 +79,7 @@ func (s *TailStampSession) layout() layout {
 type TailStampFlow struct {
 	Name     string
 	Rule     ACLRuleKey
-	ClampMSS uint8         // as in the session
+	ClampMSS uint8         // same meaning as in the session
 	SYNs     flymon.Filter // for ClampMSS: the segments with SYN that limit those of the flow group
 }
 

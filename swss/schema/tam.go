@@ -59,7 +59,7 @@ type TAMSwitchInUse struct {
 	// SwitchIDGiven and EnterpriseIDGiven mean that the id in use was configured, and does not come from the MAC
 	// address.
 	SwitchIDGiven, EnterpriseIDGiven bool
-	KeepAll                          bool // as in [TAMSwitch]
+	KeepAll                          bool // same meaning as in [TAMSwitch]
 }
 
 func (s *TAMSwitchInUse) layout() layout {

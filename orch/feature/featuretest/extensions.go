@@ -27,7 +27,7 @@ type Extensions[M any] struct {
 // An Extension is an object of an extension.
 type Extension[M any] struct {
 	Name  string
-	Entry feature.Values // as last set
+	Entry feature.Values // the entry as last set
 	State M
 }
 

@@ -19,13 +19,13 @@ type Transition struct {
 	Backend       sai.API
 	Log           *slog.Logger
 	Current, Next *Graph
-	Order         []*Node          // of Next, as [Graph.Sorted] has it
-	From          *objectids.Map   // of the current view
-	IDs           *objectids.Map   // of the new view, filled as it is created
+	Order         []*Node          // the nodes of Next, as [Graph.Sorted] returns them
+	From          *objectids.Map   // the ids of the current view
+	IDs           *objectids.Map   // the ids of the new view, filled as it is created
 	Removed       map[sai.OID]bool // objects that came with the switch or a port, and must be removed
-	surplus       []*Node          // of Current
+	surplus       []*Node          // nodes of Current
 	Stays         []*Node          // those of surplus that could not be removed
-	missing       []*Node          // of Next
+	missing       []*Node          // nodes of Next
 	done          map[*Node]map[sai.AttrID]bool
 	postponed     map[*Node]map[sai.AttrID]bool // attributes to set after all has been created
 	failed        map[*Node]map[sai.AttrID]bool // sets that failed, by new node

@@ -15,14 +15,14 @@ import (
 
 // A Node is an object of a view.
 type Node struct {
-	Key     sai.Key // with virtual ids
+	Key     sai.Key // the key with virtual ids
 	text    string  // sort key of an entry; "" for an object with an id
 	Attrs   map[sai.AttrID]sai.Value
 	Own     bool // it came with the switch or a port
 	Unknown bool // its attributes are unknown: it equals no other object
 	depth   int  // longest path along references, ending at an object without references
 
-	refs   []edge                  // to objects of the view
+	refs   []edge                  // references to objects of the view
 	colors [colorRounds + 1]uint64 // digests of the content, then of growing neighbourhoods
 	Match  *Node                   // the same object in the other view
 }
@@ -30,7 +30,7 @@ type Node struct {
 type edge struct {
 	attr sai.AttrID // 0 for a reference in the key of an entry
 	to   *Node
-	back bool // to refers to this node
+	back bool // the reference goes from to to this node
 }
 
 // A Graph is a view: its objects and their references.

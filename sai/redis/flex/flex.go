@@ -22,7 +22,7 @@ import (
 // FLEX_COUNTER_DB itself.
 type Counters struct {
 	db      *swss.DB      // FLEX_COUNTER_DB
-	Queues  []*swss.Queue // of groups and of objects
+	Queues  []*swss.Queue // the queues of groups and of objects
 	out     *swss.DB      // COUNTERS_DB
 	backend sai.API
 	births  *Births // the same backend, which records since when objects count

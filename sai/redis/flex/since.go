@@ -14,7 +14,7 @@ import (
 // polled counters, written together with the counts, so that both are of one chip. Debug counters have a hash, since
 // their counts are in the same rows. An unknown time is empty.
 const (
-	FieldCountedSince = "COUNTED_SINCE_" // and the group
+	FieldCountedSince = "COUNTED_SINCE_" // followed by the group
 	debugSince        = "COUNTERS_DEBUG_OID_SINCE_MAP"
 )
 

@@ -12,7 +12,7 @@ import (
 // A Result is the outcome of a request: the writes and the answer.
 type Result struct {
 	Status sai.Status
-	Op     string // of the answer
+	Op     string // the op of the answer
 	Fields []swss.Pair
 	Writes []func(redis.Pipeliner)
 	Mapped []any // virtual id, real id, ...: new entries of VIDTORID

@@ -45,7 +45,7 @@ var (
 // A Parsed is a decoded request.
 type Parsed struct {
 	Op    string
-	Type  string        // of the objects
+	Type  string        // the type of the objects
 	IDs   []string      // objects of the request
 	Pairs [][][2]string // attributes of each object
 }
