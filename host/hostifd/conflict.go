@@ -35,7 +35,7 @@ type Sender interface{ Send(cpuport.Frame) error }
 // SetLine sets the sender to the chip. It is nil while the CPU port is not connected. Before the first one, another
 // daemon may be the switch as a host, and have its rows.
 func (s *Sync) SetLine(line Sender) {
-	s.line, s.lined, s.due = line, s.lined || line != nil, s.due || line != nil
+	s.line, s.lined, s.due, s.lineAt = line, s.lined || line != nil, s.due || line != nil, s.d.Now()
 }
 
 func (s *Sync) sendAt(on string, frame []byte) error {

@@ -40,7 +40,15 @@ type Sync struct {
 	addrs *hostrows.Addresses
 	line  Sender // nil while the CPU port is not connected
 	lined bool   // it has been connected
+
+	lineAt time.Time           // time of the last call of SetLine
+	lost   map[string]Neighbor // neighbours that Linux dropped while syncd restarted, by key
 }
+
+// restartTime is the time after syncd's end or start for which neighbours stay that Linux drops. The devices lose their
+// carrier then, Linux flushes neighbours, and FRR adds its own ones again when the carrier is back. Without them, all
+// routes that lead there would leave the chip and return.
+const restartTime = 10 * time.Second
 
 // retryAfter is the wait between attempts to configure Linux.
 const retryAfter = 2 * time.Second
@@ -50,6 +58,7 @@ func New(cfg Config) *Sync {
 	d, db := cfg.Daemon, cfg.Redis.DB(swss.ApplDB)
 	s := &Sync{
 		d: d, host: cfg.Host, mac: cfg.Fallback, rows: rows{}, static: map[string]schema.Route{}, due: true,
+		lost:         map[string]Neighbor{},
 		neighborhood: *newNeighborhood(d, db, cfg.Redis.DB(swss.StateDB), cfg.Host.kernel),
 	}
 	s.nextHops = newNextHops(func(key string) { s.dirty[key] = true })
@@ -81,6 +90,13 @@ func New(cfg Config) *Sync {
 	}), orch.Reporting{None: true})
 	d.AfterRows(func() bool { return s.due || len(s.dirty) > 0 || s.states.dirty }, s.settle)
 	d.Every(func() time.Duration { return retryAfter }, s.again)
+	d.At(s.lostUntil, func(context.Context, time.Time) error {
+		for _, n := range s.lost {
+			s.learned(n)
+		}
+		clear(s.lost)
+		return nil
+	})
 	d.At(func() time.Time { return s.sweep }, func(context.Context, time.Time) error {
 		s.sweep = time.Time{}
 		s.swept()
@@ -152,8 +168,25 @@ func (s *Sync) again(_ context.Context, now time.Time) error {
 // LinkChanged records the index of an interface of Linux. An index of 0 means that no interface has that name any more.
 func (s *Sync) LinkChanged(name string, index int) { s.due = s.host.changed(name, index) || s.due }
 
-// Learned processes a neighbour that Linux reports.
-func (s *Sync) Learned(n Neighbor) { s.learned(n) }
+// Learned processes a neighbour that Linux reports. A known neighbour that Linux drops while syncd restarts stays until
+// restartTime has passed.
+func (s *Sync) Learned(n Neighbor) {
+	key := keyOf(n)
+	delete(s.lost, key)
+	if _, known := s.known[key]; known && n.Gone && s.d.Now().Before(s.lineAt.Add(restartTime)) {
+		s.lost[key] = n
+		return
+	}
+	s.learned(n)
+}
+
+// lostUntil returns the time at which lost neighbours are dropped. It is zero if there are none.
+func (s *Sync) lostUntil() time.Time {
+	if len(s.lost) == 0 {
+		return time.Time{}
+	}
+	return s.lineAt.Add(restartTime)
+}
 
 // Forget announces that Linux is going to report all of its neighbours again.
 func (s *Sync) Forget() { s.forget() }

@@ -479,6 +479,41 @@ func neighbor(name, addr, mac string) Neighbor {
 	return Neighbor{Interface: name, Addr: netip.MustParseAddr(addr), MAC: m, Gone: mac == ""}
 }
 
+// A neighbour that Linux drops while syncd restarts keeps its row: FRR adds it again once the device has its carrier.
+func TestNeighborsStayWhileSyncdRestarts(t *testing.T) {
+	b := newBench(t)
+	b.ports()
+	line := func(line Sender) {
+		t.Helper()
+		if err := b.d.Do(t.Context(), func() { b.s.SetLine(line) }); err != nil {
+			t.Fatal(err)
+		}
+		b.step()
+	}
+	line(&sentFrames{})
+	b.pass(time.Minute)
+	const mac, row = "02:00:00:00:00:12", "Ethernet0:10.0.0.2 family=IPv4 neigh=02:00:00:00:00:12"
+	b.learned(neighbor("Ethernet0", "10.0.0.2", mac))
+	b.wantNeighbors("at first", row)
+	line(nil)
+	b.learned(neighbor("Ethernet0", "10.0.0.2", ""))
+	b.wantNeighbors("syncd has ended", row)
+	b.pass(9 * time.Second)
+	line(&sentFrames{})
+	b.learned(neighbor("Ethernet0", "10.0.0.2", mac))
+	b.pass(time.Minute)
+	b.wantNeighbors("syncd is back, and the neighbour", row)
+	line(nil)
+	b.learned(neighbor("Ethernet0", "10.0.0.2", ""))
+	b.pass(9 * time.Second)
+	b.wantNeighbors("it has not returned yet", row)
+	b.pass(time.Second)
+	b.wantNeighbors("it has not returned in time")
+	b.learned(neighbor("Ethernet0", "10.0.0.2", mac))
+	b.learned(neighbor("Ethernet0", "10.0.0.2", ""))
+	b.wantNeighbors("Linux drops it while syncd works")
+}
+
 // Neighbours of Linux are rows as neighsyncd writes them; those that do not answer are not.
 func TestNeighbors(t *testing.T) {
 	b := newBench(t)
