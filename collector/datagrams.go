@@ -16,12 +16,12 @@ type DatagramPrinter interface {
 	Report() error
 }
 
-// Datagrams hands datagrams to a printer: those of a capture, an interface or a socket.
+// Datagrams passes the datagrams of a capture, an interface or a socket to a printer.
 type Datagrams struct {
 	DatagramPrinter
-	Port  uint16 // of those in frames
-	Count int64  // end after so many records; 0: at the end of what is read, or of the context
-	// Tell says what was not read.
+	Port  uint16 // UDP port of datagrams in frames
+	Count int64  // number of records to print; 0 means all until the source or the context ends
+	// Tell reports data that was not read.
 	Tell func(format string, args ...any)
 
 	whole, cut int
@@ -61,7 +61,7 @@ func (d *Datagrams) joined(list []Joined) error {
 	return nil
 }
 
-// end prints what waited for fragments, tells what was not read of frames, and prints the report.
+// end prints the datagrams that waited for fragments, reports frames that were not read, and prints the report.
 func (d *Datagrams) end(from string) error {
 	err := d.joined(d.join.Flush())
 	if d.whole == 0 {
@@ -134,7 +134,7 @@ func (d *Datagrams) take(ctx context.Context, in Source) error {
 	return nil
 }
 
-// tellLost says how much came faster than it was read.
+// tellLost reports the amount of data that was lost because it arrived faster than it was read.
 func (d *Datagrams) tellLost(in Source, what string) {
 	if lost, unknown := in.Lost(); unknown != nil {
 		d.Tell("it is not known how many %s were lost before they were read: %v", what, unknown)

@@ -25,5 +25,5 @@
 // The files topology, document, decode and validate hold the topology and its YAML. The files lab, wiring, run and
 // events hold the simulation, and node, host, link and traffic its parts. The files result, check, sample and output
 // hold the results. Through study and tap, packages above observe a run, or run something else. This package holds the
-// code that drives switches from outside. Knowledge of a switch's internals belongs into a [Study].
+// code that drives switches from outside. Code that depends on a switch's internals belongs in a [Study].
 package lab

@@ -41,7 +41,7 @@ func (t *thrift) one() {
 	}
 }
 
-// all is called when all switches have started. It returns to the system the memory that the start needed.
+// all returns the memory that the start needed to the system. It is called when all switches have started.
 func (t *thrift) all() {
 	if t.switches > 0 {
 		debug.FreeOSMemory()

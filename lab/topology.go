@@ -133,7 +133,7 @@ type Reorder struct {
 type Traffic struct {
 	Name string `yaml:"name"`
 	From string `yaml:"from"`
-	To   string `yaml:"to"`   // a host; for pcap it may be empty: any host that receives it
+	To   string `yaml:"to"`   // a host; for pcap it may be empty, which means any host that receives it
 	Kind string `yaml:"kind"` // constant, poisson, onoff, spaced, pcap; empty means constant
 
 	// Rate is measured on the wire, including preamble, minimum gap and FCS. For spaced it is the line rate: the line

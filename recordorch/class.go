@@ -49,7 +49,7 @@ func (o *Orch) notOf(rule schema.ACLRuleKey) (not record.Classes) {
 	return not | o.notTo(rule)
 }
 
-// notTo is like notOf, for the destination address.
+// notTo returns the same as notOf, for the destination address.
 func (o *Orch) notTo(rule schema.ACLRuleKey) record.Classes {
 	f, _ := o.rules.MatchOf(rule, sai.ACLEntryAttrFieldDstMAC)
 	value, _ := f.Data.(sai.MAC)

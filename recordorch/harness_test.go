@@ -96,8 +96,8 @@ func (b *bench) run() {
 	a.Apply(b.rr)
 }
 
-// planAll is a planner that records all tables for which there are bits, and hits if they are requested. Its entropy is
-// the number of paths that it receives.
+// planAll returns a plan that records all tables for which there are bits, and hits if they are requested. The plan's
+// entropy is the number of paths that planAll receives.
 func planAll(_ context.Context, g *record.Graph, paths []record.PathCount, _ record.Classes,
 	s schema.RecordSettings) (*record.Plan, error) {
 	plan := &record.Plan{Pipeline: g.Pipeline, PHV: s.PHV.String(), Mode: s.Mode, Graph: g, Entropy: float64(len(paths))}

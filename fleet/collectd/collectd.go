@@ -1,5 +1,6 @@
-// Package collectd runs the fleet's collector as one process: sources into the log, the log into the store, the store
-// on a page. Each of these is a role that the process may have. It exports metrics of all of them.
+// Package collectd runs the fleet's collector as one process. The process has any of four roles: it is a node of the
+// log, writes data of sources to the log, joins the log to rows in the store, or shows the store as a page. It exports
+// metrics of all its roles.
 //
 // What belongs here: the assembly of the packages of fleet. Not: flags.
 package collectd

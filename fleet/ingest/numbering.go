@@ -24,10 +24,10 @@ const (
 	anewInRow  = 8
 )
 
-// came processes a number that came at a time. If the number is behind, anew means that other information shows a
-// restart. A late number was counted as missing, and stays so. It may also be of a restarted sender: until that is
-// certain its losses are unknown, so the whole time is uncertain. If the first number of a restarted sender is not
-// there, at least one is missing.
+// came processes a number that came at a time. The last parameter is true if other information shows that a number
+// behind is due to a restart. A late number was counted as missing, and stays so. It may also be of a restarted sender:
+// until that is certain its losses are unknown, so the whole time is uncertain. If the first number of a restarted
+// sender is not there, at least one is missing.
 func (n *numbering) came(number uint32, at time.Time, anew bool) hole {
 	gap, h := int32(number-n.next), hole{since: n.last, doubt: n.late > 0}
 	n.last = at

@@ -1,8 +1,8 @@
 // Package beside writes rows of APPL_DB to tables that tammgrd writes, too: routes and neighbours. tammgrd's rows have
-// the field config_key, and take precedence. A row is written in one atomic step with the check of its owner, and not
-// if it is tammgrd's.
+// the field config_key, and take precedence. A row is written in one atomic step with the check of its owner, and only
+// if tammgrd does not own it.
 //
-// What belongs here: reading and writing such rows. No table's meaning.
+// What belongs here: reading and writing such rows. What does not: the meaning of a table.
 package beside
 
 import (

@@ -26,7 +26,7 @@ const Version = 1
 //	counts   both    nothing, or JSON of Counts      requested by the client, answered by the server
 //	interfaces both  as hello                        of a client that requests host interfaces
 //	interface server JSON of Interface
-//	held     client  there(1) name                   1: with the file of a device (SCM_RIGHTS); 0: it is gone
+//	held     client  there(1) name                   1 with the file of a device (SCM_RIGHTS), 0 when it is gone
 //
 // time is in nanoseconds since 1970 by the chip's clock. length is that of the frame before it was truncated.
 const (

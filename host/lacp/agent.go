@@ -4,10 +4,10 @@
 //
 // An aggregation is one aggregator of the standard: its ports have one key, and if their partners differ it selects
 // one. The mux machine is that of independent control (6.4.15): a port collects before it distributes, and distributes
-// only to a partner that announces that it collects. A port announces only what is in force: the owner of the agent
-// puts collecting into force, and then calls [Agent.InForce].
+// only to a partner that announces that it collects. A port announces only its effective state: the owner of the agent
+// programs the permitted state, and then calls [Agent.InForce].
 //
-// What belongs here: LACP and markers. No database, no chip.
+// What belongs here: LACP and markers. What does not: databases and chips.
 package lacp
 
 import (

@@ -89,8 +89,7 @@ func newPort(now time.Time, g *aggregate, m Member) *port {
 	return p
 }
 
-// anew returns a new port that replaces another. It keeps the counters and rate limits if it was in the same
-// aggregation.
+// The new port replaces another. It keeps the counters and rate limits if it was in the same aggregation.
 func anew(now time.Time, g *aggregate, m Member, was *port) *port {
 	p := newPort(now, g, m)
 	if was != nil && was.of.Name == g.Name {

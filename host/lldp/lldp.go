@@ -2,7 +2,7 @@
 // that is up, and keeps the announcements of neighbours until they expire. Like [tamtam/host] it is a value that is
 // stepped: frames and time go in, frames come out.
 //
-// What belongs here: LLDP. No database, no chip.
+// What belongs here: LLDP. What does not: databases and chips.
 package lldp
 
 import (

@@ -4,7 +4,7 @@
 //
 // Memory use does not depend on the traffic: a datagram is sent when it is full, or a second after its first sample.
 // Datagrams that could not be sent to a collector are counted and dropped. Notifications of drops are rate-limited;
-// suppressed ones are counted, and the next one of the same port contains their number.
+// suppressed ones are counted, and the next notification of the same port contains their number.
 //
 // What belongs here: the contents of datagrams, and their collectors. The wire format is in tam/sflow; sockets are the
 // caller's.

@@ -1,7 +1,5 @@
-// Package command is the common command line of this tree's programs: exit codes, mistakes in the command line, and the
-// version.
-//
-// This package holds what every program would otherwise repeat. Flags belong to the programs.
+// Package command holds the common code of this tree's command lines: exit codes, errors in the command line, and the
+// version. Flags belong to the programs.
 package command
 
 import (

@@ -11,21 +11,21 @@
 //	-->
 //
 // In a fenced block the lines "$ COMMAND" are run one after the other, and each must print the text below it. Commands
-// in the comment are run before, and must succeed. Any other block, such as a table, must be the combined output of the
+// in the comment run first, and must succeed. Any other block, such as a table, must be the combined output of the
 // commands in the comment. A line "..." stands for any number of lines. Blanks at the end of a line and empty lines at
 // the end of an output do not count. Standard error is part of the output.
 //
-//	long            not as a whole in the gate: it takes more than seconds. There bench has its short form, and
-//	                those behind it what that left: they must succeed, and what they print is not compared.
-//	                Other long blocks are left out; experiments run in the tests of lab/experiments
-//	machine         figures of a machine: numbers are not compared, nor are widths of columns
-//	mask REGEXP     what it matches is not compared (a time, a port; may be repeated; no commas)
-//	fails           the last command's exit status is not 0; without it all must be
+//	long            the block needs more than seconds, so the gate does not run it in full. In the gate, bench runs
+//	                in its short form, and later commands use its results: they must succeed, but their output is
+//	                not compared. Other long blocks are skipped; experiments run in the tests of lab/experiments
+//	machine         the output depends on the machine: numbers and column widths are not compared
+//	mask REGEXP     matching text, such as a time or a port, is not compared (may be repeated; no commas)
+//	fails           the last command must exit with another status than 0; without this option all must exit with 0
 //	tree            the commands run in the root of the tree
-//	with VARIABLE   left out, and said so, where this variable of the environment is not set
-//	file NAME       the block is no output: it is written to this file, for the commands behind it
-//	picture FILE    in front of a line that is a picture: it must be this file, which commands have made
-//	setup           the comment stands alone: its commands are run at this place of the page
+//	with VARIABLE   the block is skipped, with a message, if this environment variable is not set
+//	file NAME       the block is no output: it is written to this file, for later commands
+//	picture FILE    in front of a line with a picture: the picture must be this file, which the commands make
+//	setup           no block follows: the commands are run at this place of the page
 //
 // A block with commands, or without a language (such as ```json or ```text), needs a comment. So does a table with a
 // column of measurements. Lines typed at tamtam's own shell (sonic# ...) are run as one session of `tamtam cli --echo`.

@@ -1,7 +1,7 @@
 // Package grace lets finished or received data reach its destination although the context of the work has ended.
 //
-// The rule of the tree: an ended context stops waiting and begins nothing new. An existing frame, message or result is
-// passed on, under a context of [After]. Its limit prevents that the end takes long.
+// The whole tree follows one rule. When a context ends, code stops waiting and begins nothing new. It passes on each
+// existing frame, message or result under a context of [After], whose limit bounds the time of the shutdown.
 package grace
 
 import (

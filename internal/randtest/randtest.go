@@ -1,14 +1,13 @@
 // Package randtest runs random tests: tests whose cases are made from seeds. The gate runs fixed seeds, so it never
 // depends on luck. A soak runs the same tests on new seeds, because passing on one seed proves little. This package
-// holds what every random test needs, whatever it tests.
+// holds the common code of all random tests.
 //
-// Two environment variables choose what is run:
+// Two environment variables choose the cases:
 //
-//	TAMTAM_SEED    the first seed; without, the one that the test states
-//	TAMTAM_CASES   how many cases, on seeds one after the other; without, as many as the test states
+//	TAMTAM_SEED    the first seed; if unset, the test's own first seed
+//	TAMTAM_CASES   the number of cases, which use consecutive seeds; if unset, the test's own number
 //
-// A case depends on its seed alone. So TAMTAM_SEED=140 TAMTAM_CASES=1 repeats the case of seed 140, whatever run it
-// failed in.
+// A case depends only on its seed. So TAMTAM_SEED=140 TAMTAM_CASES=1 repeats the case of seed 140 of any run.
 package randtest
 
 import (

@@ -3,7 +3,7 @@
 //
 // The rows are those that the collector derives from the captures of the lab's hosts after the run: from tail-stamps,
 // copies of records and drop reports. Rows of alternate marking come from the study's join, and rows of sketches from
-// the switches' results. The lab adds the truth, which only it knows.
+// the switches' results. The lab adds the exact values, which no collector has.
 //
-// This package converts a lab to rows. How rows are displayed belongs elsewhere.
+// This package converts a lab to rows. The display of rows belongs elsewhere.
 package rows

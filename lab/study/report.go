@@ -1,6 +1,6 @@
 // Package study holds the common code of studies that reproduce papers: seeds and cores, and curves of measurements
-// beside predictions, with their tables, files and plots. Package lab runs studies without knowing any; lab/experiments
-// has all of them.
+// beside predictions, with their tables, files and plots. Package lab runs studies but imports none; lab/experiments
+// holds all of them.
 package study
 
 import (

@@ -156,8 +156,8 @@ func (c *Client) stopPolls(ctx context.Context, polls map[polledObject]swss.Fiel
 	return nil
 }
 
-// pollOnly makes syncd poll the wanted counters and no others. Polls that exist already continue without a gap. But
-// if syncd may not know of them, because anew is set, they are requested again.
+// pollOnly makes syncd poll the wanted counters and no others. Polls that exist already continue without a gap. If the
+// last parameter is true, syncd may have lost them, so they are requested again.
 func (c *Client) pollOnly(ctx context.Context, wanted []heldPoll, anew bool) error {
 	if err := c.take(ctx); err != nil {
 		return err

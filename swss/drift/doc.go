@@ -1,7 +1,7 @@
 // Package drift compares, in the background, a daemon's expectation with the actual state, and keeps account of the
 // differences.
 //
-// Each daemon compares what only it knows:
+// Each daemon compares the state that only it has:
 //
 //   - tammgrd: CONFIG_DB with the rows that it has accepted, APPL_DB and STATE_DB with its target state there
 //   - orchagent: APPL_DB with the rows that it has accepted, ASIC_STATE with the objects that it has created
@@ -10,7 +10,7 @@
 // Each comparison is a [Stage]. A [Watch] walks through the objects of the stages in small batches, one pass after
 // the other.
 //
-// A difference counts as drift if two looks, a second apart, see the same difference and nothing is in flight. A row
+// A difference counts as drift if two checks, a second apart, find the same difference and nothing is in flight. A row
 // that has changed meanwhile differs in another way, so it does not count. Drift is reported and then healed by the
 // author of the expected state. A daemon that finds drift from another's state waits until that author has checked
 // everything since (Stage.After). So a row that was deleted from APPL_DB by mistake is written again, and not removed

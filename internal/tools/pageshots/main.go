@@ -1,6 +1,6 @@
 // Command pageshots clicks through the page of a lab in a real browser, at two sizes, in light and in dark. It also
-// walks the page with only the keyboard, and takes pictures for docs/page.md. Errors are: complaints of the browser, a
-// page that scrolls sideways, a view that cannot be reached, and a focus that is not visible.
+// walks the page with only the keyboard, and takes pictures for docs/page.md. It reports errors of the browser, a page
+// that scrolls sideways, a view that cannot be reached, and an invisible focus.
 //
 // It is a separate module, so that tamtam does not link the library that drives a browser. `make screenshots` runs it.
 package main

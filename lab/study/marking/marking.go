@@ -265,7 +265,8 @@ func (m *marking) Gather() {
 	}
 }
 
-// listen is called when a switch publishes, since collectors know when a report arrived.
+// listen collects the reports of the switch's points. It is called when the switch publishes, because collectors need
+// the arrival time of each report.
 func (n *markSwitch) listen(ctx context.Context) error {
 	for _, p := range n.points {
 		if err := p.listen(ctx); err != nil {

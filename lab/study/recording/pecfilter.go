@@ -51,7 +51,7 @@ func (f *pecFilter) see(class uint64) bool {
 	return known != 0
 }
 
-// mix is the finalizer of splitmix64.
+// mix applies the finalizer of splitmix64.
 func mix(x uint64) uint64 {
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb

@@ -1,5 +1,4 @@
-// Command metagen turns sai/metadata.txt, a list of facts about SAI's objects,
-// into Go constants and metadata tables.
+// Command metagen converts sai/metadata.txt, a list of facts about SAI's objects, to Go constants and metadata tables.
 package main
 
 import (
