@@ -14,14 +14,14 @@
 // frames. A priority-tagged frame counts as untagged. A member of a LAG has the settings of the LAG; the reason is
 // no-lag-member while the member may not receive. If the port is a router interface, frames with a VLAN are dropped as
 // no-vlan. All others are at its router, in VLAN 0. At any other port the reason is no-vlan if the VLAN does not exist
-// or the port has no bridge port that is up, and not-vlan-member if the bridge port is not in the VLAN. The frame is at
-// the VLAN's router interface, if there is one. Then come traps: each adds its packet action to those of the frame.
+// or the port has no bridge port that is up. It is not-vlan-member if the bridge port is not in the VLAN. The frame is
+// at the VLAN's router interface, if there is one. Then traps apply: each adds its packet action to those of the frame.
 //
 //   - to 01-80-C2-00-00-00 to -0F: stp (0), lacp (2), eapol (3), lldp (e) or
 //     link_local; no other trap is looked for
 //   - to 01-00-0C-CC-CC-CC in SNAP: udld or cdp; to -CD: pvrst
 //   - to the switch's MAC address, at no router interface: ip2me; but not with a tag whose VLAN the port may not send
-//     to, and not behind vlan-tag-filter
+//     to, and not after vlan-tag-filter
 //   - ARP: arp_req if the operation is 1, else arp_resp
 //   - while there is a HOSTIF_TRAP of these, the first of: dhcp (UDP 67 or 68,
 //     either end, to 255.255.255.255), dhcpv6 (UDP 546 or 547, to a group),
@@ -33,12 +33,12 @@
 // such as LACP, which also runs at members that carry no traffic. All other traps there belong to the LAG, which does
 // not collect.
 //
-// A trap does what its HOSTIF_TRAP object defines. Without an object, link_local, stp, lacp, eapol, lldp,
-// neighbor_miss, ttl_error and the traps of packets to the switch itself drop the frame and give the CPU a copy.
-// static_fdb_move and l3_mtu_error then drop it, and all other traps do nothing. If a frame falls in two traps of one
+// A trap does what its HOSTIF_TRAP object defines. Without an object, these traps drop the frame and give the CPU a
+// copy: link_local, stp, lacp, eapol, lldp, neighbor_miss, ttl_error and those of packets to the switch itself.
+// static_fdb_move and l3_mtu_error then drop it, and all other traps do nothing. If a frame matches two traps of one
 // place, the one with an object counts, then the higher priority, then the one later in the list of [config.Trap]. A
-// frame that its port may not send goes no further, unless a trap drops it. In that case it goes on without being
-// learned or forwarded, and a copy goes to the CPU.
+// frame that its port may not send is dropped here, unless a trap drops it. In that case it continues without being
+// learned or forwarded, and the CPU receives a copy.
 //
 // ACL, stage IngressStages/2. The tables of the port, the switch, the LAG and the VLAN; see the types of the ACL files.
 // The key has the VLAN of the frame.
