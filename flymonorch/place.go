@@ -30,7 +30,7 @@ type deployment struct {
 	generation uint64
 	next       uint64
 	flags      flymon.Flags // flags of epoch next
-	began      uint64       // time when its registers began to count, ns since 1970; zero means at the begin of the epoch
+	began      uint64       // time when its registers began to count, ns since 1970; zero means the begin of the epoch
 	at         clock        // at the last read of the chip
 	last       *taken       // the last complete epoch, for tasks that compare consecutive epochs
 	lastEpoch  epoch

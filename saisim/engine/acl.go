@@ -38,7 +38,7 @@ func (a *candidate) take(e *aclEntry, priority uint32) {
 }
 
 // hits is the combined result of all ACL tables for a packet. Packet actions combine: the stricter wins. Any other
-// action comes from the table with the highest priority in its group, then from the entry with the highest precedence.
+// action is that of the table with the highest priority in its group, then of the entry with the highest precedence.
 type hits struct {
 	act                   actions
 	noLearn, any          bool         // any: an entry matched

@@ -120,8 +120,8 @@ func (c *fates) notePath(cp *copyOf, d *Drop) {
 	}
 }
 
-// keepEnd keeps a copy of a watched packet that leaves by port p, or goes to the CPU if p is nil. alone means that no
-// other copy was forwarded, for the reason why.
+// keepEnd keeps the end of a watched packet's copy, which leaves by port p, or for the CPU if p is nil. alone means
+// that no other copy was forwarded, for the reason why.
 func (c *fates) keepEnd(p *port, cp *copyOf, alone bool, why drop.Reason) {
 	if c.watching == nil || cp.mirror != nil {
 		return

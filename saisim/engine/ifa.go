@@ -4,7 +4,7 @@
 // datagram. Protocol, ports and TCP flags are those of the transport header after it. The parser also does so on a chip
 // without any IFA object. So a flow is the same flow at each switch, with or without IFA in its packets.
 //
-// The deciding hit among the ingress tables whose entries initiate or terminate IFA counts the packet as matched. An
+// Among the ingress tables whose entries initiate or terminate IFA, the deciding hit counts the packet as matched. An
 // initiator skips packets in which the parser has found IFA (already). It chooses the first packet that it has matched
 // and each n-th after it. All other matched packets are unsampled, even if they have IFA. A terminator skips packets in
 // which the parser has found no IFA (absent). A skipped packet is treated as if it had hit nothing. The values of the

@@ -73,11 +73,11 @@
 //
 // A capture sets the timestamp of the index and colour to T (to O of a late packet). It also stores whether the clock
 // was not synchronised then, and the packet's digest, and it counts. The digest is the same at every switch. It is the
-// hash of hash.go, with x = 0 at first, of the first 80 bytes of the IP packet as received, as ten words of 64 bits. If
-// the parser has found IFA, the digest is of the packet without IFA, with its own length and protocol. Bytes that the
-// packet does not have, or that a capture cut, count as 0. So do fields that routers change: the traffic class (IPv4:
-// type of service), TTL or hop limit, checksum and reserved flag of IPv4, L and D of the AltMark option. In a complete
-// TCP header with SYN, the checksum and the options are also 0, because a clamp may change the MSS.
+// hash of hash.go, with x = 0 at first. It covers the first 80 bytes of the IP packet as received, as ten words of 64
+// bits. If the parser has found IFA, the digest is of the packet without IFA, with its own length and protocol. Bytes
+// that the packet does not have, or that a capture cut, count as 0. So do fields that routers change: the traffic class
+// (IPv4: type of service), TTL or hop limit, checksum and reserved flag of IPv4, L and D of the AltMark option. In a
+// complete TCP header with SYN, the checksum and the options are also 0, because a clamp may change the MSS.
 //
 // All state of an index begins at 0 when it gets its first entry, enabled or not. An entry that is set to another value
 // joins the new index before it leaves the old one. A change of the profile changes none of the state. A chip without

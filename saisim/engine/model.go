@@ -32,7 +32,7 @@ type port struct {
 	rate    lineRate
 	rxFree  instant   // earliest timestamp point of the next frame
 	came    Cycle     // arrival of the last frame, except frames that others overtook
-	own     instant   // if behind: the value of rxFree if no frame had been late
+	own     instant   // valid if behind is true: the value of rxFree if no frame had been late
 	behind  bool      // own is before rxFree
 	in      admission // derived
 	class   qosClass

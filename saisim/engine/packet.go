@@ -300,7 +300,7 @@ type copyOf struct {
 	luggage
 }
 
-// luggage holds state that only a small set of copies needs.
+// luggage holds the state that only a small set of copies needs.
 type luggage struct {
 	head *heading   // header fields as it leaves; nil means those of the packet with its edit
 	ifa  *ifaWork   // nil if there is no IFA work

@@ -56,7 +56,7 @@
 //
 //   - of every copy that the egress pipe lets through, or drops: EgressStages*StageCycles +
 //     Deparser after it entered that pipe
-//   - of every copy that is dropped before, at a port that is down, for lack of buffer space, by WRED,
+//   - of every copy that is dropped earlier, at a port that is down, for lack of buffer space, by WRED,
 //     or with its port: the same number of cycles after that
 //   - of the copy for the CPU, the same number of cycles after it left
 //   - of a packet that the ingress pipe drops, or that turns out to have no destination, at the

@@ -209,8 +209,7 @@ func (c *traps) forSwitch(pk *packet) bool {
 	return pk.h.dmac == c.switchMAC && c.switchMAC != 0 && pk.router == nil && !pk.foreign()
 }
 
-// foreign reports whether a packet is barred because of the VLAN in its tag, or because the port requires a tag or
-// forbids one.
+// foreign reports whether a packet is barred by the VLAN in its tag, or because the port requires or forbids a tag.
 func (pk *packet) foreign() bool {
 	return pk.barred && (pk.why == drop.TagFilter || pk.tagged && pk.h.tci[0]&0xfff != 0)
 }
