@@ -42,8 +42,8 @@ type taken struct {
 	from      string
 }
 
-// take reads the chip's data of an epoch: the units of a layout, which follow behind other units. A bank without
-// packets is not read.
+// take reads the chip's data of an epoch: the units of a layout. behind is the number of units before them. A bank
+// without packets is not read.
 func (rd *reader) take(r *round, t *task, p *plan.Placed, behind int, e *epoch) (*taken, error) {
 	got := &taken{registers: make([][]uint32, len(p.Layout.Units))}
 	for i := range got.registers {

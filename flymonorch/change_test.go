@@ -162,8 +162,8 @@ func TestChangesAmidRandomChanges(t *testing.T) {
 	}
 }
 
-// A move that splits an epoch is flagged everywhere: at the epoch, at each of its quantities, flows and sizes, and at
-// the answers to queries.
+// A move that splits an epoch is flagged everywhere. The flag is at the epoch, at each of its quantities, flows and
+// sizes, and at the answers to queries.
 func TestMovedIsFlaggedInEveryAnswer(t *testing.T) {
 	b := full(t, 0, 3, 8)
 	moved := b.names["4"]

@@ -5,9 +5,9 @@
 // # Tasks
 //
 // The planner (flymonorch/plan) determines the place of a task. The chip accepts or refuses the task as a whole, and
-// the planner allocates afterwards. A changed task gets a new place beside its old one, and all packets go there at
-// once. The old place stays frozen until it has been read ("freeze and divert", section 6 of the paper), and is then
-// freed. Tasks without a place are tried again when another one leaves. A task in plan mode only has a row of
+// only then the planner allocates. A changed task gets a new place beside its old one, and all packets count there
+// immediately. The old place stays frozen until it has been read ("freeze and divert", section 6 of the paper), and is
+// then freed. Tasks without a place are retried when another one is removed. A task in plan mode only has a row of
 // TAM_FLYMON_PLACEMENT.
 //
 // An orchagent that restarts finds its tasks in the ASIC, where they have continued to count, at the places in

@@ -23,7 +23,7 @@ func (rd *reader) round(ctx context.Context) *round { return &round{rd.windows, 
 // close removes the read objects.
 func (r *round) close() { r.windows.Close(r.ctx) }
 
-// ask reads an extension object's answer, by attribute. room is its approximate length in bytes.
+// ask reads an extension object's answer, by attribute. room is the approximate length of the answer in bytes.
 func (r *round) ask(name, attr string, value any, room int) (feature.Values, error) {
 	return r.windows.Ask(r.ctx, name, attr, value, room)
 }

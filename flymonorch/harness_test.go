@@ -53,7 +53,7 @@ func newBench(t testing.TB, changes ...func(*bench)) *bench {
 	return b
 }
 
-// begin restarts the chip in front of an ASIC.
+// begin restarts the chip, and returns an ASIC that uses it and otherwise api.
 func (b *bench) begin(api sai.API) sai.API {
 	b.T.Helper()
 	g, err := cmu.New(b.geo)
@@ -111,8 +111,8 @@ func (b *bench) run() {
 	b.Step()
 }
 
-// to advances the time to that many seconds after the beginning of epoch 1700000000. Three packets come in each second:
-// at 0.2, 0.5 and 0.8.
+// to advances the time to that many seconds after the beginning of epoch 1700000000. Three packets arrive in each
+// second: at 0.2, 0.5 and 0.8.
 func (b *bench) to(seconds float64) {
 	b.T.Helper()
 	for end := time.Unix(1700000000, 0).Add(time.Duration(seconds * 1e9)); ; {

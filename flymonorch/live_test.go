@@ -35,7 +35,7 @@ func TestLiveReadoutLosesPackets(t *testing.T) {
 		b.Pass(time.Millisecond)
 	}
 	b.wantAnswer("qb", "1700000003: 1000 of 1000")
-	// A part has 8192 words, which take 4.096 ms, so five packets come meanwhile.
+	// A part has 8192 words, which take 4.096 ms, so five packets arrive meanwhile.
 	b.wantAnswer("ql", "1700000003: 995 of 1000")
 	row, err := schema.ParseFlyMonResult("live", b.Row(swss.CountersDB, schema.CountersFlyMonResult, "live"))
 	if err != nil {
@@ -91,7 +91,7 @@ func TestLiveMaximumHasNoExactValue(t *testing.T) {
 	}
 }
 
-// The number of heavy flows by MRAC comes from its distribution, not from the flows that queries name.
+// The number of heavy flows by MRAC is computed from its distribution, not from the flows that queries name.
 func TestHeavyFlowsOfMRAC(t *testing.T) {
 	b := newBench(t, oracle)
 	b.task("t", "algorithm", "mrac", "memory", "4096", "threshold", "10", "attribute", "frequency")
@@ -143,7 +143,7 @@ func TestBounded(t *testing.T) {
 	}
 	b.wantResult("t1", "1700000000: 4200 first")
 	b.wantAnswer("q9", "1700000000: 0 of 0")
-	// the oracle is asked 17 times
+	// the oracle is queried 17 times
 	b.wantAnswer("q299", "1700000000: 0 of 0")
 	// two of those share their buckets with others
 	if cut := b.Row(swss.CountersDB, schema.CountersFlyMonResult, "t1")["FLOWS_CUT"]; cut != "106" {

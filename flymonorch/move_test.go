@@ -42,8 +42,8 @@ func (b *bench) chain(name string) {
 	b.Step()
 }
 
-// Other tasks move if a new task fits only in their place. Their counts are not lost: the epoch comes in two parts that
-// are flagged.
+// Other tasks move if a new task fits only in their place. Their counts are not lost: the epoch is reported in two
+// parts, which are flagged.
 func TestMovedForAnother(t *testing.T) {
 	b := full(t, 0, 3, 8)
 	moved := b.names["4"]
@@ -97,7 +97,7 @@ func TestPlanWouldMove(t *testing.T) {
 	}
 }
 
-// If no task can move, the refusal names the tasks in the way.
+// If no task can move, the refusal names the tasks that occupy the place.
 func TestNobodyMoves(t *testing.T) {
 	b := full(t, 0, 8)
 	b.chain("chain")

@@ -311,7 +311,7 @@ func TestEveryCallFails(t *testing.T) {
 	}
 }
 
-// A task whose new size does not fit keeps counting with the old one, its status reports this, and it changes when
+// A task whose new size does not fit keeps counting with the old one, and its status reports this. It changes when
 // another task is removed.
 func TestResizeWithoutRoom(t *testing.T) {
 	b := newBench(t, func(b *bench) { b.geo.Groups = 1 })

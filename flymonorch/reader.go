@@ -311,8 +311,8 @@ func (d *deployment) counts(at clock, s *flymon.ChipStatus) bool {
 }
 
 // begin starts reading a task after orchagent or the chip started. If the chip counted the task in the last epoch
-// already, that epoch is the first, and the current one is complete. If a former process knew this count, it continues:
-// an epoch whose bank was cleared has been read.
+// already, that epoch is the first, and the current one is complete. If a former process has stored this count, it
+// continues: an epoch whose bank was cleared has been read.
 func (rd *reader) begin(r *round, t *task, at clock, s *flymon.ChipStatus, cur uint64) error {
 	d := t.InASIC
 	last := s.Banks[(cur-1)%2]

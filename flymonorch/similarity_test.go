@@ -93,8 +93,8 @@ func TestNoSimilarityOfPartOfAnEpoch(t *testing.T) {
 	}
 }
 
-// Whatever changes in a task and in others at any time, a reported similarity is that of all packets of two epochs, as
-// sent by the test. If both epochs are complete, there is one.
+// A task and others change at random times. A reported similarity is always that of all packets of two epochs, as sent
+// by the test. If both epochs are complete, there is one.
 func TestSimilarityAmidRandomChanges(t *testing.T) {
 	var chances []float64
 	missed, moved, compared := 0, 0, 0

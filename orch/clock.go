@@ -27,8 +27,8 @@ func newClock(tell func() (time.Time, time.Duration)) *clock {
 // it.
 func (c *clock) Now() time.Time { return c.now }
 
-// Clock returns the current time. In [Daemon.Run] it has advanced since the step began. Otherwise it is the time of
-// the step.
+// Clock returns the current time. In [Daemon.Run] it has advanced since the step began. Otherwise it is the time of the
+// current step.
 func (c *clock) Clock() time.Time {
 	if c.live {
 		return c.steady()

@@ -12,8 +12,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Rows that the daemon consumes are compared in the background with those that its handlers received: an event may be
-// lost, and a row may change without one. The daemon stores a digest of each row.
+// Rows that the daemon consumes are compared in the background with those that its handlers received. This is needed
+// because an event may be lost, and a row may change without one. The daemon stores a digest of each row.
 
 // Watch returns the comparisons of the running daemon. More stages may be added before the first Run or Step.
 func (d *Daemon) Watch() *drift.Watch { return d.watch }
@@ -26,7 +26,7 @@ func (d *Daemon) comparePeriod() time.Duration {
 	return drift.Period
 }
 
-// Compare compares everything once, at simulated time now, and heals what is due.
+// Compare compares everything once, at simulated time now, and heals the rows that are due for it.
 func (d *Daemon) Compare(ctx context.Context, now time.Time) error {
 	if err := d.take(ctx); err != nil {
 		return err

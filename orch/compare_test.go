@@ -100,7 +100,7 @@ func TestLostEventIsDrift(t *testing.T) {
 }
 
 // Fields that the daemon itself adds, and rows in flight, are not drift. A row that differs from its author's version
-// is handled when the author has looked at everything and left it.
+// is handled if the author has compared all rows and not changed it back.
 func TestRowsOfAnotherDaemon(t *testing.T) {
 	c := newComparing(t, swsstest.Start(t))
 	appl := c.r.DB(swss.ApplDB)

@@ -21,8 +21,9 @@ import (
 type Options struct {
 	Logger   *slog.Logger // nil discards messages
 	Recorder io.Writer    // receives every task in the format of SONiC's swss.rec; nil records nothing
-	// Check returns [swss.ErrAnew] if a database no longer corresponds to the daemon's knowledge: Run then ends. It
-	// is called at the start, after every failure, and once per second. It may be nil.
+	// Check returns [swss.ErrAnew] if the daemon must read its databases again from the start, for example after a
+	// restart of Redis. Run then ends. Check is called at the start, after every failure, and once per second. It may
+	// be nil.
 	Check func(context.Context) error
 	// Disturb returns how often a message of a channel is delivered, for fault injection. nil means once.
 	Disturb func(channel string) int
@@ -32,8 +33,7 @@ type Options struct {
 	// Tell is called by Run with the reason when the daemon cannot work, and with "" when it works again. It may be
 	// nil.
 	Tell func(reason string)
-	// Doubted reports whether the state of the ASIC is unknown at the moment: outcomes are then kept back. nil means
-	// never.
+	// Doubted reports whether the state of the ASIC is currently unknown. Outcomes are then kept back. nil means never.
 	Doubted func() bool
 }
 
@@ -191,13 +191,13 @@ func (d *Daemon) step(ctx context.Context, now time.Time, barrier bool) (worked 
 		if err != nil || !again {
 			return worked, err
 		}
-		if err := ctx.Err(); err != nil { // a round would handle nothing, and the next one would find the same
+		if err := ctx.Err(); err != nil { // a round would handle nothing, and the next one would have the same items
 			return worked, err
 		}
 	}
 }
 
-// round accepts what has arrived, handles it, and fires the timers that are due.
+// round accepts the items that have arrived, handles them, and fires the timers that are due.
 func (d *Daemon) round(ctx context.Context) (worked bool, err error) {
 	var errs []error
 	for _, f := range []func(context.Context) (bool, error){d.pop, d.process, d.concludeRows, d.fire, d.process} {
@@ -262,7 +262,7 @@ func (d *Daemon) Do(ctx context.Context, f func()) error {
 	return nil
 }
 
-// Hears fails if ctx ends before the connection that reports changes to the daemon has answered.
+// Hears returns an error if ctx ends before the connection that reports changes to the daemon has answered.
 func (d *Daemon) Hears(ctx context.Context) error { return d.listener.Sync(ctx) }
 
 func (d *Daemon) take(ctx context.Context) error {

@@ -24,8 +24,8 @@ var doubtScript, operScript = swss.NewScript(doubtText), swss.NewScript(operText
 // A Doubter reports in STATE_DB, in the name of orchagent, whether the state of the ASIC is known.
 type Doubter struct {
 	Redis *swss.Redis
-	// Owner is the process of orchagent that has claimed the databases; "" if there is none any more. Rows of other
-	// processes stay unchanged.
+	// Owner is the process of orchagent that has claimed the databases; "" if it has ended. Rows of other processes
+	// stay unchanged.
 	Owner string
 }
 

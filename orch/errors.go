@@ -17,9 +17,8 @@ func (d Dep) String() string { return strings.TrimSpace(d.Kind + " " + d.Name) }
 // resourceKind is the kind of the Dep of a task for which the switch had no capacity.
 const resourceKind = "switch resource"
 
-// ResourceDep returns the dependency of a task that failed for lack of capacity for an object of a type, or because
-// an object is still in use. A daemon resolves all of them whenever a delete has succeeded. Handlers may resolve one
-// earlier.
+// ResourceDep returns the dependency of a task that lacks capacity for an object of a type, or whose object is still in
+// use. A daemon resolves all such dependencies whenever a delete has succeeded. Handlers may resolve one earlier.
 func ResourceDep(t sai.ObjectType) Dep { return Dep{Kind: resourceKind, Name: t.String()} }
 
 // A WaitError parks a task until On is resolved.

@@ -32,8 +32,8 @@ type Task struct {
 
 // A Handler programs one kind of row. It runs only on the daemon's goroutine.
 //
-// All tasks of a call have the same table and op, sorted by key, one per key. The deletes of a batch come in a call
-// before the sets. Handle returns one error per task:
+// All tasks of a call have the same table and op, sorted by key, one per key. The deletes of a batch are passed in a
+// call before the sets. Handle returns one error per task:
 //
 //	nil             done
 //	*WaitError      parked until its Dep is resolved

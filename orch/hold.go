@@ -28,9 +28,9 @@ const (
 // formerDep is the dependency of rows that are kept back.
 var formerDep = Dep{Kind: "view", Name: "applied"}
 
-// Hold begins a view of the ASIC. Until [Daemon.Release] outcomes are kept back, since only the future state of the
-// ASIC is known, not the actual one. Rows that a former process could not bring in force are not handled. With
-// inForce, rows that it has not tried are not handled either.
+// Hold begins a view of the ASIC. Until [Daemon.Release], outcomes are kept back, because only the future state of the
+// ASIC is known, not the actual one. Rows that a former process could not bring in force are not handled. With inForce,
+// rows that it has not tried are not handled either.
 func (d *Daemon) Hold(ctx context.Context, inForce bool) error {
 	return d.hold(ctx, &former{inForce: inForce})
 }
@@ -90,8 +90,8 @@ func (d *Daemon) Release() {
 	}
 }
 
-// AfterHold makes f be called in the step after a Hold has ended, after the rows that were kept back, until it
-// succeeds. Objects of a former process that were not claimed by then are surplus.
+// AfterHold registers f for the step after a Hold has ended. It is called after the rows that were kept back were
+// handled, and again until it succeeds. Objects of a former process that were not claimed by then are surplus.
 func (d *Daemon) AfterHold(f func(context.Context) error) {
 	due := false
 	d.onRelease = append(d.onRelease, func() { due = true })

@@ -34,8 +34,8 @@ type LedgerTable struct {
 	// Others is the table of STATE_DB that lists a limited number of the rows without StateKey that are not in force.
 	// "" means that there is none.
 	Others string
-	// Responds means that rows of other programs are reported on [schema.ResponseChannel]: when they are in the ASIC,
-	// and when they are not, or no longer.
+	// Responds means that rows of other programs are reported on [schema.ResponseChannel]: whenever it changes whether
+	// they are in the ASIC.
 	Responds bool
 	// Adds has the meaning of Adds in [Reporting].
 	Adds func(key, field string) bool
@@ -183,8 +183,8 @@ func (l *Ledger) SettleNow(ctx context.Context) {
 	}
 }
 
-// Passes calls yield, which brings the ASIC to the target state of the rows, until the ASIC refuses nothing more. A
-// refusal changes what other rows may have. Why and Notes are empty when yield begins.
+// Passes calls yield, which brings the ASIC to the target state of the rows, until the ASIC refuses nothing more. It
+// repeats because the refusal of one row may make others possible. Why and Notes are empty when yield begins.
 func (l *Ledger) Passes(yield func() bool) {
 	retried := false
 	for refused := -1; refused != len(l.Failed); {
@@ -341,7 +341,7 @@ func (l *Ledger) Fail(k RowKey, what string, err error) {
 	l.LogError("SAI failed", "row", k.String(), "err", l.Failed[k])
 }
 
-// Undone undoes the steps before err, and extends err if that failed.
+// Undone undoes the steps that preceded err, and extends err if that failed.
 func Undone(ctx context.Context, undo *Undo, err error) error {
 	if undoErr := undo.Rollback(ctx); undoErr != nil {
 		return fmt.Errorf("%w; and undoing the steps before it failed: %w", err, undoErr)

@@ -13,8 +13,8 @@ func Retryable(err error) bool {
 	return err != nil && (Classify(err) == Retry || errors.Is(err, swss.ErrUnavailable) || errors.As(err, &lack))
 }
 
-// Verdict returns the outcome of a row in the words that [Reporting] declares for its table of STATE_DB: the row is
-// in force, waits, or has failed, and why.
+// Verdict returns the outcome of a row in the words that [Reporting] declares for its table of STATE_DB. The row is in
+// force, waits, or has failed; reason is why.
 func (o *outcomes) Verdict(stateTable string, err error) (status, reason string) {
 	words := o.reports[stateTable].Words.withDefaults()
 	var wait *WaitError

@@ -158,8 +158,8 @@ func (d *Daemon) processInput(ctx context.Context, in *input) error {
 	return d.handle(ctx, in, sets, Set)
 }
 
-// handle calls the handler for one task of each row, and processes the results. It fails only if Redis went away; the
-// rows are then ready again.
+// handle calls the handler for one task of each row, and processes the results. It fails only if Redis became
+// unavailable; the rows are then ready again.
 func (d *Daemon) handle(ctx context.Context, in *input, rows []*pending, op Op) error {
 	if len(rows) == 0 {
 		return nil
@@ -202,7 +202,7 @@ func (p *pending) task(op Op) *Task {
 	return p.set
 }
 
-// settle records the outcome of a task and reports whether it is done.
+// settle records the outcome of a task, and reports whether the task is done.
 func (d *Daemon) settle(p *pending, op Op, err error) (done bool) {
 	class := Done
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Manager is the daemon whose reports on a row take precedence: while the field "by" of a STATE_DB row is Manager,
-// the writes and deletes of other daemons are ignored.
+// Manager is the daemon whose reports on a row take precedence. While the field "by" of a STATE_DB row is Manager, the
+// writes and deletes of other daemons are ignored.
 const Manager = "tammgrd"
 
 // Orchagent is the daemon that programs rows. Managers set it as author when they hand a row over.

@@ -80,7 +80,7 @@ func (d *Daemon) flushPeriod() time.Duration {
 // OnFlush calls f when a database may have been emptied under the daemon.
 func (d *Daemon) OnFlush(f func()) { d.onFlush = append(d.onFlush, f) }
 
-// watchFlush checks whether a database was emptied since it was last called.
+// watchFlush checks whether a database was emptied since the last call.
 func (d *Daemon) watchFlush(ctx context.Context, _ time.Time) error {
 	count, err := d.flushes(ctx)
 	if err != nil {
@@ -121,9 +121,9 @@ func (d *Daemon) flushes(ctx context.Context) (string, error) {
 	return "commands: " + strings.Join(flushCommand.FindAllString(info, -1), " "), nil
 }
 
-// lacksRows reports whether a database lacks rows for which the daemon has received no event. It checks this if the
-// database holds fewer keys than the daemon knows rows. That alone proves nothing: rows may have been deleted one by
-// one, and the daemon has not handled that yet.
+// lacksRows reports whether a database lacks rows without an event for their deletion. It checks this only if the
+// database holds fewer keys than the daemon has received rows. The numbers prove nothing: rows may have been deleted
+// one by one, and the daemon has not handled that yet.
 func (d *Daemon) lacksRows(ctx context.Context) (bool, error) {
 	type table struct {
 		db   *swss.DB

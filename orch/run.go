@@ -15,8 +15,8 @@ const (
 	maxBackoff = 2 * time.Second
 )
 
-// Run works on wall time until ctx ends, and then returns nil, or until its databases no longer correspond to its
-// knowledge (see [Options]). It waits while Redis is away or refuses writes.
+// Run works on wall time until ctx ends, and then returns nil. It returns the error of Check in [Options] if that is
+// [swss.ErrAnew]. It waits while Redis is away or refuses writes.
 func (d *Daemon) Run(ctx context.Context) error {
 	defer d.Close()
 	// Read before the first rows, or later if Redis is away.
@@ -79,7 +79,7 @@ type checks struct {
 	conns   int // connections that the listener had made at the last check
 }
 
-// due calls Check if it is time to. It holds the turn: a daemon that waits for an answer does nothing else.
+// due calls Check if it is due. It holds the turn: a daemon that waits for an answer does nothing else.
 func (c *checks) due(ctx context.Context) error {
 	if err := c.daemon.take(ctx); err != nil {
 		return err
@@ -144,8 +144,8 @@ func (d *Daemon) Every(period func() time.Duration, f func(ctx context.Context, 
 	d.timers = append(d.timers, &timer{period: period, f: f})
 }
 
-// At calls f at the time that at returns. at is called again after every step; the zero time means never. f must make
-// at return a later time, or f is called again immediately. An error is logged (Run) or returned (Step).
+// At calls f at the time that at returns. at is called again after every step; the zero time means never. After f, at
+// must return a later time, or f is called again immediately. An error is logged (Run) or returned (Step).
 func (d *Daemon) At(at func() time.Time, f func(ctx context.Context, now time.Time) error) {
 	d.timers = append(d.timers, &timer{at: at, f: f})
 }

@@ -21,7 +21,7 @@ type Way struct {
 type Ways interface {
 	// Way returns the path to an address. The error contains the reason if there is none.
 	Way(to netip.Addr) (Way, error)
-	// Want sets the addresses to which paths are wanted. Missing neighbours on these paths are resolved.
+	// Want sets the addresses to which paths are needed. Missing neighbours on these paths are resolved.
 	Want(ctx context.Context, to []netip.Addr)
 	// Changes signals that paths may have changed.
 	Changes() *Topic[struct{}]

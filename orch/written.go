@@ -43,7 +43,7 @@ func (w writtenRows) keyOf(name string) stateKey {
 	return stateKey{table, key}
 }
 
-// look returns the rows that differ from what was written last. It skips rows that a manager reports on, or has
+// look returns the rows that differ from their last written version. It skips rows that a manager reports on, or has
 // handed over again. It skips rows whose ASIC state is unknown, because their outcome is stored in another field.
 func (w writtenRows) look(ctx context.Context, names []string) (found []drift.Finding, err error) {
 	err = w.db.ReadRows(ctx, names, func(i int, row swss.FieldValues, _ int64) {

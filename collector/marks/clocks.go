@@ -23,8 +23,8 @@ type clockDoubt struct {
 // restarts holds the flags of a period after which a point's clock may differ.
 const restarts = altmark.First | altmark.LateRead | altmark.ClockStep | altmark.CounterReset
 
-// doubt compares the times at which points reported period k. These are unknown for reports from before the collector's
-// start. Then the next periods that all points reported in time decide.
+// doubt reports whether the points' reports of period k may be of different times, by their arrival times. These are
+// unknown for reports from before the collector's start. Then the next periods that all points reported in time decide.
 func (m *Joiner) doubt(k uint64, points ...int) clockDoubt {
 	n := m.path.Points[0].Settings.Interval
 	for q := k; ; q++ {
@@ -64,8 +64,8 @@ func (m *Joiner) doubt(k uint64, points ...int) clockDoubt {
 	}
 }
 
-// timely reports whether a report arrived when it was made, as far as that can be determined. It did not if it arrived
-// together with the next one, as after a stalled connection.
+// timely reports whether a report arrived when it was created, as far as that can be determined. It did not if it
+// arrived together with the next one, as after a stalled connection.
 func (m *Joiner) timely(k uint64, point int) bool {
 	r, next := m.report(k, point), m.report(k+1, point)
 	if r.arrived.IsZero() {

@@ -7,7 +7,7 @@ import (
 	"tamtam/tam/record"
 )
 
-// fates is the only place where packets end, with the counts of how they ended.
+// fates ends all packets, and counts how they ended.
 type fates struct {
 	*core
 	watch     *watch
@@ -35,7 +35,7 @@ func (c *fates) dropCopy(p *port, cp *copyOf, why drop.Reason) {
 	c.freeCopy(cp)
 }
 
-// dropSent ends a copy behind the egress pipe.
+// dropSent ends a copy after the egress pipe.
 func (c *fates) dropSent(p *port, cp *copyOf, why drop.Reason) {
 	if c.takers != nil {
 		c.takers.behind = true
@@ -120,8 +120,8 @@ func (c *fates) notePath(cp *copyOf, d *Drop) {
 	}
 }
 
-// keepEnd keeps a copy of a watched packet that leaves by port p, or goes to the CPU if p is nil. alone means that it
-// goes nowhere else, for the reason why.
+// keepEnd keeps the end of a watched packet's copy, which leaves by port p, or for the CPU if p is nil. alone means
+// that no other copy was forwarded, for the reason why.
 func (c *fates) keepEnd(p *port, cp *copyOf, alone bool, why drop.Reason) {
 	if c.watching == nil || cp.mirror != nil {
 		return

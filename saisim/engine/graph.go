@@ -13,8 +13,8 @@ import (
 // A chipGraph is the graph of the chip with one program.
 type chipGraph struct {
 	graph *record.Graph
-	// tables holds the ids of the graph's tables in order. fixed holds the index of each fixed function in it, program
-	// that of each table of the program, numbered as in [pipe.PHV]'s Ran.
+	// tables holds the ids of the graph's tables in order. fixed holds the index of each fixed function in tables.
+	// program holds that of each table of the program, numbered as in [pipe.PHV]'s Ran.
 	tables  []string
 	fixed   [describe.NumFixed]int
 	program []int

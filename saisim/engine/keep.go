@@ -45,8 +45,8 @@ func (c *keeping) taken() {
 	}
 }
 
-// WatchFlow keeps packets of a flow that arrive from now on, wherever they end, for a number of cycles. since is the
-// cycle from which on they are kept. It returns an error if [MostFlows] flows are watched.
+// WatchFlow keeps packets of a flow that arrive within the next cycles, wherever they end. since is the first cycle
+// whose packets are kept. It returns an error if [MostFlows] flows are watched.
 func (c *core) WatchFlow(f *Flow, cycles Cycle) (since Cycle, err error) {
 	w := c.watched()
 	if w.all {

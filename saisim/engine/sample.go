@@ -20,7 +20,7 @@ type samples struct {
 func (c *samples) applySampler(r config.Sampler, gone bool) {
 	s := at[*sampler](c.core, r.ID)
 	if gone {
-		delete(c.ids, r.ID) // no port or entry refers to it any more
+		delete(c.ids, r.ID) // no port or entry refers to it
 		return
 	}
 	if s == nil {
@@ -53,8 +53,8 @@ func (c *samples) enters(p *port, pk *packet) bool {
 	return true
 }
 
-// leavesPipe hands over the samples of a packet at the end of the ingress pipe. copies is the number of copies for
-// ports, out the port of the last one.
+// leavesPipe gives the CPU the samples of a packet at the end of the ingress pipe. copies is the number of copies for
+// ports, out the port of the last one. why is the reason if there are none.
 func (c *samples) leavesPipe(pk *packet, out *port, copies int, why drop.Reason) {
 	s := Sample{Copies: uint16(copies), Port: CPUPort, Dropped: copies == 0 && !pk.verdict.cpu}
 	if s.Dropped {
@@ -76,7 +76,7 @@ func (c *samples) leavesPipe(pk *packet, out *port, copies int, why drop.Reason)
 	}
 }
 
-// leavesPort hands over the samples of a copy at the end of the egress pipe of its port. If the pipe has dropped the
+// leavesPort gives the CPU the samples of a copy at the end of the egress pipe of its port. If the pipe has dropped the
 // copy, the samples are as received.
 func (c *samples) leavesPort(m *mirroring) {
 	pk := m.copy.pk
@@ -137,7 +137,7 @@ func (c *samples) passes(pk *packet, x *sampleDue) (cp *copyOf, queue uint8) {
 	if c.noting {
 		pk.met.policer, pk.noted = to.policer.ID, noted|notedPolicer
 	}
-	c.fates.dropWith(p, cp, drop.Policer, Trail{}) // the trail is that of the frame, which goes on
+	c.fates.dropWith(p, cp, drop.Policer, Trail{}) // the trail is that of the frame, which continues
 	if c.noting {
 		pk.met.policer, pk.noted = own, noted
 	}

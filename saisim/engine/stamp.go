@@ -24,8 +24,8 @@ func (c *core) applyTAMInt(r config.TAMInt, gone bool) {
 
 const minFrame = minWire - fcsLen
 
-// stampable decides whether a record can be appended to a copy of length bytes (without FCS, as it leaves). mtu is the
-// egress port's for such frames, with FCS, or 0 for the CPU.
+// stampable decides whether a record can be appended to a copy of length bytes, without FCS, as it leaves. mtu is the
+// egress port's MTU for such frames, with FCS, or 0 for the CPU.
 func stampable(pk *packet, length int, mtu uint32) stampResult {
 	switch {
 	case pk.endUnknown():

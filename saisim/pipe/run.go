@@ -251,7 +251,7 @@ func (in *ins) set(p *PHV, list []uint8) {
 	}
 }
 
-// match looks packets up and runs their actions. It returns the start of the code behind the table's code.
+// match looks packets up and runs their actions. It returns the start of the code after the table's code.
 func (c *code) match(p *PHV, t *table, list []uint8) int32 {
 	if list = t.gated(p, list); len(list) == 0 {
 		return t.end

@@ -52,9 +52,9 @@ type hopeful struct {
 	dead  bool
 }
 
-// next returns the bits to try next: the best bit, or both bits of the table whose hit adds most if no single bit adds
-// anything. The latter helps if a table's execution follows from other bits, since its hit requires it. No bits are
-// tried twice.
+// next returns the bits to try next: the best bit. If no single bit adds anything, these are both bits of the table
+// whose hit adds most. The latter helps if a table's execution follows from other bits, since its hit requires it. No
+// bits are tried twice.
 func (h *hopefuls) next(set []bit) []bit {
 	if c := h.best(set); c != nil {
 		c.dead = true
@@ -106,7 +106,7 @@ func (h *hopefuls) best(set []bit) *hopeful {
 }
 
 // before reports whether a bit is tried before another. Its gain must be larger. Between equal gains, the one that is
-// not exact comes first, then the one with more possible stages.
+// not exact is first, then the one with more possible stages.
 func (h *hopefuls) before(c, top *hopeful) bool {
 	return c.gain > top.gain+alike ||
 		c.gain > top.gain-alike && (top.fresh && !c.fresh || top.fresh == c.fresh && h.slack(c) > h.slack(top))
