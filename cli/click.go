@@ -11,7 +11,7 @@ import (
 )
 
 // SONiC has a second set of commands, its Click commands: "config tam collector add c1 ...", "show interfaces
-// counters". In exec mode the shell accepts them beside its own words. Help and TAB offer only the shell's own.
+// counters". In exec mode the shell accepts them besides its own commands. Help and TAB offer only the shell's own.
 
 // A click is a command of SONiC, with the equivalent lines of the shell from exec mode. In both, {x} stands for one
 // word, and {*} for any remaining words.

@@ -60,8 +60,8 @@ type leafCommand struct {
 	said, written string
 }
 
-// randomCommands returns some of the leaves with values. It always includes those that a command requires or that the
-// switch would give a value, and each other one with a probability of two thirds.
+// randomCommands returns some of the leaves with values. It always includes the leaves that a command requires or that
+// the switch would give a value. It includes each other leaf with a probability of two thirds.
 func randomCommands(t *testing.T, rnd *rand.Rand, leaves []kit.Leaf, defaults bool) (out []leafCommand) {
 	for _, l := range leaves {
 		must := l.Need || l.Fill != "" || l.Word == tam.GroupID.Word

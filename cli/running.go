@@ -16,8 +16,8 @@ import (
 
 // The running configuration consists of the commands that restore it. Most rows of CONFIG_DB are nodes of the tree, and
 // appear as the commands of their modes. The switch reports which rows these commands reproduce (told). Rows that they
-// do not reproduce, or not completely, come first, as row commands. Then rows that refer to them find them, and
-// commands that only add to them find their base.
+// do not reproduce, or only in part, are written first, as row commands. So they exist when later commands refer to
+// them or add fields to them.
 
 // A running is the running configuration while it is being written.
 type running struct {
@@ -254,8 +254,8 @@ func (r *running) objects(p *kit.Printout, indent string, o tam.Object, entries 
 	}
 }
 
-// saysGroup does the work of says for a flow group. Its row and that of its rule are written by the same commands, one
-// of which would choose an id if there is none.
+// saysGroup does the work of says for a flow group. The same commands write its row and that of its rule. One of them
+// would choose an id if the row had none.
 func (r *running) saysGroup(e tree.Node) bool {
 	rows := []rowID{{tam.FlowGroup.Table, e.Name()}, {aclRule, "TAM|" + e.Name()}}
 	for _, id := range rows {
@@ -273,7 +273,7 @@ func (r *running) saysGroup(e tree.Node) bool {
 	return r.says(rows[0].table, rows[0].key)
 }
 
-// inOrder orders interfaces for the running configuration. Port channels come before ports, because ports join them.
+// inOrder orders interfaces for the running configuration. Port channels precede ports, because ports join them.
 func inOrder(a, b string) int {
 	channel := func(name string) int { return kit.IntOf(!strings.HasPrefix(name, "PortChannel")) }
 	if n := channel(a) - channel(b); n != 0 {
@@ -324,7 +324,7 @@ func (r *running) attached(p *kit.Printout, iface string, root tree.Node) {
 	}
 }
 
-// interfaces writes the mode of each interface. Port channels come first, because ports join them.
+// interfaces writes the mode of each interface. Port channels are first, because ports join them.
 func (r *running) interfaces(interfaces, vlans, root tree.Node) {
 	channel := map[string]string{} // of a member
 	all := links(interfaces)
@@ -422,7 +422,7 @@ func (r *running) routing(routing tree.Node) {
 	}
 }
 
-// there reports whether an interface exists, so that its mode can be entered without creating it.
+// there reports whether an interface exists. Then entering its mode does not create it.
 func (r *running) there(name string) bool {
 	if strings.HasPrefix(name, "Loopback") || len(r.rows) == 0 {
 		return true

@@ -12,7 +12,7 @@ import (
 	"tamtam/cli/tree"
 )
 
-// readInterfaces returns all interfaces, or the one that the call names.
+// readInterfaces returns all interfaces, or only the interface that the call names.
 func readInterfaces(ctx context.Context, s *kit.Session, c *kit.Call) ([]tree.Node, map[string]any, error) {
 	if text := c.Args["name"]; text != "" {
 		name, err := resolveInterface(ctx, s, text)

@@ -112,7 +112,7 @@ type unprogrammed struct {
 }
 
 // readUnprogrammed reads the routes of a routing daemon that are not in the ASIC. orchagent lists them. While it is not
-// ready, or its list is incomplete, the state of the others is unknown.
+// ready, or its list is incomplete, the state of the other routes is unknown.
 func readUnprogrammed(ctx context.Context, c *kit.Call) (u unprogrammed) {
 	read := func(names ...any) (map[string]any, error) {
 		path := tree.Path(append([]any{"STATE_DB", "localhost"}, names...)...)

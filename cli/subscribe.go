@@ -71,7 +71,7 @@ func Subscribe(ctx context.Context, conf kit.Config, sub Subscription) error {
 	}
 }
 
-// notificationLines returns the lines of a notification. Deletes come first, because they take effect first.
+// notificationLines returns the lines of a notification. Deletes are first, because they have effect before updates.
 func notificationLines(n *gpb.Notification) []string {
 	var lines []string
 	at := func(p *gpb.Path) string {

@@ -32,7 +32,7 @@ func (r foundRow) write(t *testing.T, s *device.Sim) {
 	devicetest.NoError(t, s.Redis.DB(r.db).Client().HSet(t.Context(), r.name, r.fields).Err())
 }
 
-// hostedSim returns a switch with all daemons that read the databases, settled.
+// hostedSim returns a switch with all daemons that read the databases, after they have done all their work.
 func hostedSim(t *testing.T, config device.ConfigDB) *device.Sim {
 	t.Helper()
 	s := devicetest.NewSim(t, device.SimConfig{Config: config, Host: true,

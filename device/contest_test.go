@@ -42,8 +42,8 @@ func (r competitor) fields() swss.FieldValues {
 	return f
 }
 
-// A contestModel computes which rules and sessions are in force on a chip with little capacity. Sessions in force
-// stay, rules compete by priority and name, and the rest goes to the waiting sessions, by name.
+// A contestModel computes which rules and sessions are in force on a chip with little capacity. Sessions in force stay,
+// rules compete by priority and name, and the waiting sessions get the remaining capacity, by name.
 type contestModel struct {
 	acl      profile.ACL
 	rules    map[string]competitor
@@ -209,7 +209,7 @@ func (c *contest) settle() {
 	c.contestModel.settle()
 }
 
-// check compares the switch with the model. gone lists the rules that the rule by has just displaced.
+// check compares the switch with the model. gone lists the rules that by has just displaced.
 func (c *contest) check(by competitor, gone []string) {
 	c.Helper()
 	rows := c.status(schema.StateACLRule)
@@ -353,7 +353,7 @@ func TestRulesThatLackTwoThings(t *testing.T) {
 	}
 }
 
-// On a chip with too little capacity, rules compete by priority and name, sessions in force stay, and restarts change
+// On a chip with too little capacity, rules compete by priority and name, and sessions in force stay. Restarts change
 // nothing, whatever is added and removed.
 func TestRulesCompeteAtRandom(t *testing.T) {
 	racetest.Stepped(t)

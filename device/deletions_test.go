@@ -115,7 +115,7 @@ func (b inForceBed) notConfigured(l tamList) {
 	}
 }
 
-// gone fails if any part of an entry is left.
+// gone fails the test if any part of an entry is left.
 func (b inForceBed) gone(l tamList) {
 	b.Helper()
 	entry := l.at()

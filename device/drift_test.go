@@ -403,7 +403,7 @@ func everPassing() func(context.Context, string) (int, bool) {
 	}
 }
 
-// syncd cannot create the objects that came with its chip again. If one is lost, the chip must be replaced.
+// syncd cannot recreate objects that its chip had from the start. If one is lost, the chip must be replaced.
 func TestDriftThatTakesFreshChip(t *testing.T) {
 	faults := fault.NewRules(time.Now)
 	s := devicetest.NewSim(t, device.SimConfig{Config: devicetest.TwoPorts(), Common: daemons.Common{Backend: faults.SAI}})

@@ -36,7 +36,7 @@ func (m *monitored) six(sport uint16) []byte {
 }
 
 // The reports kept for tests of collectors are those that a chip makes. Packets are dropped for lack of a route, by a
-// queue that three ports have filled, and by a blackhole, and one goes only to the CPU. They have both IP versions
+// queue that three ports have filled, and by a blackhole. One is received only by the CPU. They have both IP versions
 // and different source ports.
 func TestKeptDropReports(t *testing.T) {
 	m := newMonitored(t, false)

@@ -21,8 +21,8 @@ const AllPorts = -1
 // maxPorts is the largest number of ports that are wired by number.
 const maxPorts = 64
 
-// factory adds the rows that a configuration lacks, as factory defaults. These are the switch's name (the host's
-// name) and an address derived from it, so that two switches of one network have different addresses. If no port is
+// factory adds the rows that a configuration lacks, as factory defaults. These are the switch's name (the host's name)
+// and a MAC address derived from it, so that two switches of one network have different addresses. If no port is
 // configured, it adds the profile's default ports, and further ones up to the number in ports.
 func factory(ctx context.Context, r *swss.Redis, p profile.Profile, ports int) error {
 	add := ConfigDB{}
@@ -90,8 +90,9 @@ func factoryPorts(p profile.Profile, ports int) (map[string]swss.FieldValues, er
 	return rows, nil
 }
 
-// wiredInOrder returns the interfaces of the first n ports, or for [AllPorts] of up to 64: eth1 for the first, eth2
-// for the next, as in containerlab and SONiC's virtual switch. Ports that are already wired keep their interface.
+// wiredInOrder returns the interfaces of the first n ports. [AllPorts] means all ports, but at most 64. The first port
+// gets eth1, the next eth2, as in containerlab and SONiC's virtual switch. Ports that are already wired keep their
+// interface.
 func wiredInOrder(ports []string, n int, wires map[string]string) (map[string]string, error) {
 	all := n == AllPorts
 	if all {

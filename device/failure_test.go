@@ -42,7 +42,8 @@ func (c tamCase) rows() device.ConfigDB {
 	}
 }
 
-// recorded returns a settled switch of two ports without its TAM rows, with a recorder between syncd and the chip.
+// recorded returns a switch of two ports without TAM rows, whose daemons have no work left. A recorder is between syncd
+// and the chip.
 func recorded(t *testing.T) (*device.Sim, *saitest.Recorder) {
 	var rec *saitest.Recorder
 	config := devicetest.RecordedPorts() // with a route to a collector
@@ -76,8 +77,8 @@ func (c tamCase) unload(t *testing.T, s *device.Sim) {
 	devicetest.Settle(t, s)
 }
 
-// If any SAI call of a session fails, everything before it is undone and the session reports the reason. Once the
-// cause is gone, the session can be made.
+// If any SAI call of a session fails, everything before it is undone and the session reports the reason. Once the cause
+// is removed, the session can be created.
 func TestEverySAIFailureRollsBack(t *testing.T) {
 	t.Parallel()
 	for _, c := range tamCases {

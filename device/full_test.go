@@ -193,7 +193,7 @@ func TestAdoptionIsNotTriedForEver(t *testing.T) {
 	}
 }
 
-// A view would fail for ever if the chip lacked an object of ASIC_STATE. syncd heals the chip without a comparison by
+// If the chip lacked an object of ASIC_STATE, every view would fail. syncd heals the chip without a comparison by
 // orchagent, which cannot make one.
 func TestRefusedViewOfDriftedChip(t *testing.T) {
 	chip, cfg := filled(device.SimConfig{Config: devicetest.AllFeatures()})
@@ -241,10 +241,10 @@ func tooMuch() device.ConfigDB {
 	return c
 }
 
-// Rows may not fit because they were found so before, or because they were added while orchagent was down. In both
-// cases, and also if syncd compares because the mark of the last view is lost, all that was in force exists when
-// orchagent works again. Rows that do not fit report that. Without syncd's comparison, all stays in force all the
-// time.
+// Rows may not fit because they did not fit before, or because they were added while orchagent was down. In both cases
+// all rows that were in force are in force when orchagent works again. This also holds if syncd compares because the
+// mark of the last view is lost. Rows that do not fit report that. Without syncd's comparison, all stays in force all
+// the time.
 func TestMoreThanFitsLosesNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")

@@ -141,7 +141,7 @@ func (c *crowded) take(kind string, i int) {
 	devicetest.NoError(c.T, c.Redis.DB(swss.ConfigDB).Client().Del(c.Context(), keys...).Err())
 }
 
-// told returns the status of all rows, without words that depend on the order of rejections.
+// told returns the reported status of all rows, without words that depend on the order of rejections.
 func (c *crowded) told() map[string]string {
 	c.Helper()
 	devicetest.Settle(c.T, c.Sim)

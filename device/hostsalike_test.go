@@ -173,7 +173,7 @@ func (s *street) pass(d time.Duration) {
 	}
 }
 
-// comes adds a host, which announces itself.
+// comes adds a host to the network, which announces itself.
 func (s *street) comes(addr string, last byte) {
 	s.Helper()
 	mac := host.MAC{2, 0, 0, 0, 0, last}

@@ -161,8 +161,8 @@ func TestIFASessions(t *testing.T) {
 	}
 }
 
-// A terminator strips on but is not active if nothing sends its reports: they go to a collector of VRF mgmt, and no
-// host is attached to the CPU port.
+// A terminator continues to strip IFA headers but is not active if nothing sends its reports. Its collector is in VRF
+// mgmt, and no host is attached to the CPU port.
 func TestIFAReportsThatNobodySends(t *testing.T) {
 	begin, end := newAnalyst(t, "1"), newAnalyst(t, "3")
 	begin.Set("TAM_SESSION|begin", "type", "ifa", "role", "initiator", "flow_group", "FG1")

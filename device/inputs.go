@@ -81,9 +81,9 @@ func (i *input) read() (err error) {
 	return err
 }
 
-// next returns the input whose head enters first, and the cycle: that of the head's time, or later if the port still
-// receives the frame before it. It returns nil after the last packet. The chip is passed a frame only when its port
-// can receive it, so a capture in which all frames have the same time waits in its file.
+// next returns the input whose head enters first, and the cycle. The cycle is that of the head's time, or later if the
+// port still receives the previous frame. It returns nil after the last packet. The chip receives a frame only when its
+// port is free. So a capture in which all frames have the same time waits in its file.
 func (in inputs) next(chip *saisim.Chip) (first *input, at saisim.Cycle) {
 	for _, i := range in {
 		if i.ended {

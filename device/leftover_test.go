@@ -14,8 +14,8 @@ import (
 	"tamtam/swss/drift"
 )
 
-// halfTaken is a chip from which a former orchagent had removed the members of the default VLAN when it died, but not
-// yet their bridge ports.
+// halfTaken is a chip whose former orchagent died while it removed default objects. The members of the default VLAN are
+// removed, but not yet their bridge ports.
 type halfTaken struct{ sai.API }
 
 func (h halfTaken) Create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {

@@ -28,14 +28,14 @@ type UpConfig struct {
 	Databases swss.Config
 	// Startup is the configuration that is loaded before all daemons but mgmtd run.
 	Startup Startup
-	// Source describes where Startup comes from. With IfNone, Startup is loaded only if CONFIG_DB is empty.
+	// Source describes the origin of Startup. If IfNone is set, Startup is loaded only if CONFIG_DB is empty.
 	Source string
 	IfNone bool
 	// Shell runs a script of the shell at a gNMI server, "unix:PATH". It is required if Startup contains a script.
 	Shell func(ctx context.Context, target string, script []byte) error
-	// Ports is the number of configured ports that are wired to eth1, eth2, ... in order. [AllPorts] means all, up to
-	// 64. If it is not 0, or Startup is not made of rows, a name, an address and ports are added where rows lack
-	// them.
+	// Ports is the number of configured ports that are wired to eth1, eth2, ... in order. [AllPorts] means all ports,
+	// but at most 64. If Ports is not 0, or Startup is not made of rows, defaults are added that rows lack: the switch's
+	// name, its MAC address, and ports.
 	Ports int
 	// Keep, if set, is the file to which CONFIG_DB is written when the switch ends, as a config_db.json.
 	Keep string

@@ -14,7 +14,7 @@ import (
 )
 
 // Machine returns the function for mgmt.Config.Host, which reports on the machine that runs mgmtd. It reads Linux'
-// /proc; what cannot be read there is reported as unknown. version is that of tamtam.
+// /proc. Facts that cannot be read there are reported as unknown. version is that of tamtam.
 func Machine(version string) func(table string) map[string]map[string]string {
 	return machine{proc: "/proc", version: version, now: time.Now}.table
 }

@@ -188,7 +188,7 @@ func TestWhichEntryIsInTheWay(t *testing.T) {
 }
 
 // A switch reports why packets were dropped, and the fates of a flow's packets from the first request on. It names
-// deleted rules, and marks them as gone.
+// deleted rules, and marks them as deleted.
 func TestWhyByShell(t *testing.T) {
 	s := devicetest.NewServedSim(t, device.SimConfig{Config: devicetest.RoutedPorts()})
 	devicetest.Settle(t, s)

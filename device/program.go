@@ -13,7 +13,7 @@ import (
 	"tamtam/saisim/pipe"
 )
 
-// A ControlStep is a control batch with the cycle at which it takes effect.
+// A ControlStep is a control batch with the cycle at which it becomes effective.
 type ControlStep struct {
 	Cycle uint64 `json:"cycle"`
 	pipe.Batch

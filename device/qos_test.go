@@ -114,8 +114,8 @@ const (
 	ect0, ce              = 2, 3
 )
 
-// Packets of the strict queue leave before all others, except for at most the one frame that was leaving when the
-// first arrived.
+// Packets of the strict queue leave before all others. At most one other frame precedes them, which was being sent when
+// the first arrived.
 func TestStrictPriority(t *testing.T) {
 	q := newQoS(t)
 	out := q.race(60, dscp8, dscp46)
@@ -141,8 +141,8 @@ func TestDeficitRoundRobinShares(t *testing.T) {
 	}
 }
 
-// Above the threshold, ECN-capable frames are marked, the others dropped. The chip's counters, COUNTERS_DB and the
-// frames that left agree.
+// Above the threshold, ECN-capable frames are marked, and other frames are dropped. The chip's counters, COUNTERS_DB
+// and the frames that left agree.
 func TestECN(t *testing.T) {
 	q := newQoS(t)
 	out := q.race(60, ect0, ect0)
@@ -151,8 +151,8 @@ func TestECN(t *testing.T) {
 	if len(out) != 120 || marked == 0 || uint64(marked) != s.Marked {
 		t.Errorf("%d frames left, %d marked; the chip says %d", len(out), marked, s.Marked)
 	}
-	// While 2 arrive for each that leaves, the queue is over 8000 bytes from about the 17th frame on; it drains at
-	// the end without new ones.
+	// Two frames arrive for each that leaves, so the queue exceeds 8000 bytes from about the 17th frame on. At the end
+	// it drains without new ones.
 	if marked < 100 || marked > 106 {
 		t.Errorf("%d of 120 are marked", marked)
 	}

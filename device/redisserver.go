@@ -12,8 +12,8 @@ import (
 	"tamtam/mgmt/configfile"
 )
 
-// RedisArgs returns the options that make a redis-server the database of a switch. Every write is in the file before
-// it is answered, so a kill loses none; a crash of the host loses at most a second.
+// RedisArgs returns the options that make a redis-server the database of a switch. Every write is in the file before it
+// is answered. So a killed server loses none, and a crash of the host loses at most the writes of one second.
 func RedisArgs() []string {
 	return []string{
 		"--appendonly", "yes", "--appendfsync", "everysec", "--save", "60 1", "--notify-keyspace-events", "KEA",
@@ -21,7 +21,7 @@ func RedisArgs() []string {
 }
 
 // ExecRedis replaces this process by a redis-server with its data in dir, [RedisArgs] and further options. It returns
-// only if that fails. It takes over the data of a server that ran without appendonly, and logs that.
+// only if that fails. It imports the data of a server that ran without appendonly, and logs that.
 func ExecRedis(dir string, options []string, log io.Writer) error {
 	server, err := exec.LookPath("redis-server")
 	if err != nil {

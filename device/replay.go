@@ -41,7 +41,8 @@ type Replay struct {
 	Ask func(context.Context, *Sim) error
 }
 
-// Run performs the whole run. The files of Out appear only if the run succeeds; a damaged capture leaves none behind.
+// Run performs the whole run. The files in the directory Out appear only if the run succeeds. For example, a damaged
+// capture leaves none behind.
 func (r Replay) Run(ctx context.Context) (*Report, error) {
 	if r.Truth && r.Oracle == 0 {
 		r.Oracle = maxExactFlows

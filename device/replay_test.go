@@ -248,8 +248,8 @@ func TestEmptyCaptures(t *testing.T) {
 	}
 }
 
-// A gap of a day, or a clock that was set in the middle of a capture, costs only the work for the packets on both
-// sides of it. Their times are kept.
+// A capture may have a gap of a day, or a clock that was set in the middle. That costs only the work for the packets on
+// both sides, whose times are kept.
 func TestLongSilence(t *testing.T) {
 	in, out := filepath.Join(t.TempDir(), "in.pcap"), t.TempDir()
 	f := devicetest.IPv4Frame(t, layers.IPProtocolUDP, &layers.UDP{}, devicetest.Payload(10))

@@ -41,8 +41,8 @@ type Report struct {
 	Problems []Problem `json:"problems"`
 }
 
-// A PortReport counts frames; bytes include the FCS. Dropped counts by drop reason: reasons before the egress queue
-// count at the ingress port, the others at the egress port. Reasons that did not occur are missing.
+// A PortReport counts frames; bytes include the FCS. Dropped counts frames by drop reason. Drops before the egress
+// queue count at the ingress port, all others at the egress port. Reasons that did not occur are missing.
 type PortReport struct {
 	Received      uint64 `json:"received"`
 	ReceivedBytes uint64 `json:"received_bytes"`

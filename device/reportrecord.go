@@ -145,7 +145,7 @@ func (p RecordPlans) names(session string) (names []string) {
 	return names
 }
 
-// tell adds the names of the plans' files to a report.
+// tell adds the file names of the recording plans to a report.
 func (p RecordPlans) tell(report *Report) {
 	for session := range p {
 		if r, ok := report.TableRecord[session]; ok {

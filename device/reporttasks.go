@@ -6,8 +6,8 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// A TaskReport holds the measurements of a FlyMon task, as in COUNTERS_DB: those of its last epoch, or of the whole
-// run if it has no epochs.
+// A TaskReport holds the measurements of a FlyMon task, as in COUNTERS_DB. They are those of its last epoch, or of the
+// whole run if it has no epochs.
 type TaskReport struct {
 	Status    string `json:"status"`
 	Reason    string `json:"reason,omitempty"`

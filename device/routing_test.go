@@ -94,7 +94,7 @@ func ipFrame(t *testing.T, from net.HardwareAddr, src, dst string, ttl uint8, sp
 	return buf.Bytes()
 }
 
-// describe returns where a frame went and the content of its headers. It notes a wrong checksum.
+// describe returns the port by which a frame left and the content of its headers. It notes a wrong checksum.
 func describe(f devicetest.SentFrame) string {
 	p := gopacket.NewPacket(f.Data, layers.LayerTypeEthernet, gopacket.Default)
 	eth := p.Layer(layers.LayerTypeEthernet).(*layers.Ethernet)
@@ -246,7 +246,7 @@ func TestECMP(t *testing.T) {
 	}
 }
 
-// The flows of a next hop whose link is down use the others, and return with the link.
+// The flows of a next hop whose link is down use the other next hops, and return with the link.
 func TestECMPLinkDown(t *testing.T) {
 	r := newRouted(t)
 	link := func(up bool) {
@@ -293,7 +293,7 @@ func TestRoutedPortBecomesMember(t *testing.T) {
 	}
 }
 
-// Learned addresses are removed when they age, and when their port goes down.
+// Learned addresses are removed when they age, and when the link of their port is down.
 func TestLearnedAddresses(t *testing.T) {
 	r := newRouted(t)
 	learn := func() swss.FieldValues {

@@ -17,9 +17,9 @@ import (
 	"tamtam/swss/schema"
 )
 
-// According to libyang, the whole tree of a switch with a row in every table is valid by the YANG modules, including
-// mandatory leaves, references and types. TAMTAM_TREE=FILE keeps the tree, which internal/models checks against
-// OpenConfig's own modules.
+// libyang accepts the whole tree of a switch with a row in every table. It checks mandatory leaves, references and
+// types of the YANG modules. TAMTAM_TREE=FILE keeps the tree, which internal/models checks against OpenConfig's own
+// modules.
 func TestServedTreeIsValid(t *testing.T) {
 	lint, err := exec.LookPath("yanglint")
 	keep := os.Getenv("TAMTAM_TREE")

@@ -234,7 +234,7 @@ func TestSFlowRouted(t *testing.T) {
 	}
 }
 
-// When sFlow goes down, sampling ends, and nothing of it is left in the chip.
+// When sFlow is disabled, sampling ends, and no part of it is left in the chip.
 func TestSFlowDown(t *testing.T) {
 	x := devicetest.NewSFlowTest(t)
 	if n := len(x.Chip.Tables().Samplers); n != 2 {

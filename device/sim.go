@@ -198,11 +198,12 @@ func (s *Sim) notify(ctx context.Context) (worked bool) {
 }
 
 // quiet is how long the daemons' timers keep running in a chip without frames. After that they would only read
-// unchanged state. Time then jumps to the next frame, so that a day without traffic does not take minutes.
+// unchanged state. Time then jumps to the next frame, so that a day without traffic is simulated quickly.
 const quiet = 10 * time.Minute
 
-// Advance lets time pass until the cycle. The chip works, and every timer of a daemon runs at its own time while the
-// chip stands still. In a long period without frames it skips timers; those that are due at its end run once.
+// Advance lets time pass until the cycle. The chip works in the meantime. Every timer of a daemon runs at its own time,
+// during which the chip stands still. In a long period without frames, timers are skipped; those that are due at its
+// end run once.
 func (s *Sim) Advance(ctx context.Context, to saisim.Cycle) error {
 	if s.host == nil && to < s.calm { // short steps, as between frames: no daemon has work
 		s.Chip.Advance(to)

@@ -13,7 +13,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// The content of a startup configuration determines its form, and errors describe what is wrong with it.
+// The content of a startup configuration determines its form, and errors describe its problems.
 func TestStartupIsToldByItsContent(t *testing.T) {
 	tests := []struct {
 		name, text string

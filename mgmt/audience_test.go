@@ -27,7 +27,7 @@ type taker struct {
 	began atomic.Bool
 }
 
-// take subscribes as a client whose gate is open or shut.
+// take makes a client subscribe whose gate is open or shut.
 func (b *bed) take(ctx context.Context, list *gpb.SubscriptionList, open bool) *taker {
 	c := &taker{
 		ctx: ctx, list: list, gate: make(chan struct{}), first: make(chan struct{}), got: make(chan []string, 16),
@@ -184,7 +184,7 @@ func (c *audience) change(name string) {
 
 func (c *audience) line(path, name string) string { return fmt.Sprintf("U %s %d", path, c.rates[name]) }
 
-// tick changes a rate, advances the clock to the next sample, and checks that the others are notified.
+// tick changes a rate, advances the clock to the next sample, and checks that the other clients are notified.
 func (c *audience) tick(step int) {
 	c.t.Helper()
 	name, path := "a", rateA

@@ -150,8 +150,8 @@ func (s *keeping) save(who string, rows configfile.Rows, comment string) error {
 	return nil
 }
 
-// keep adds a configuration to the archive. It does nothing if the newest one there is equal and of a kind that counts
-// as much, unless there is a comment.
+// keep adds a configuration to the archive. Without a comment, it does nothing if the newest one there is equal and
+// either that one's kind is in settled or kind is keptBefore.
 func (s *keeping) keep(who, kind, comment string, rows configfile.Rows) error {
 	a := s.archive()
 	notes, err := a.List()
@@ -169,8 +169,8 @@ func (s *keeping) keep(who, kind, comment string, rows configfile.Rows) error {
 }
 
 // restore makes a configuration the running one. It first archives the running one if it is not archived yet, and
-// changes nothing if that fails. An unconfirmed commit that the caller may end is ended: the change that it protected
-// is gone.
+// changes nothing if that fails. It ends an unconfirmed commit if the caller may do so, because the change that the
+// commit protected no longer exists.
 func (s *keeping) restore(ctx context.Context, who string, rows configfile.Rows, why string) error {
 	err := s.replaceRows(ctx, rows, func(was configfile.Rows) error {
 		if err := s.keep(who, keptBefore, why, was); err != nil {
@@ -250,8 +250,8 @@ func (s *keeping) tryRewrite(ctx context.Context, plan func(was configfile.Rows)
 }
 
 // Begin continues or undoes a commit that was not confirmed. It is called once CONFIG_DB holds the configuration that
-// the switch starts with. source describes its origin in words. fresh means that it replaced whatever was configured
-// before. found is the former content of CONFIG_DB: if it differs, it is archived and the log reports that.
+// the switch starts with. source describes the origin of that configuration. fresh means that it replaced any former
+// one. found is the former content of CONFIG_DB. If found differs, it is archived and logged.
 func (s *Server) Begin(ctx context.Context, source string, fresh bool, found configfile.Rows) error {
 	return s.kept.begin(ctx, source, fresh, found)
 }

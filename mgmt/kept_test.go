@@ -266,8 +266,8 @@ func TestUnconfirmedOutlivesTheServer(t *testing.T) {
 	}
 }
 
-// If the archive cannot be written, a rollback loses no configuration, and a save reports what it wrote. An unconfirmed
-// commit is still undone, and the switch starts.
+// If the archive cannot be written, a rollback loses no configuration, and a save reports which files it wrote. An
+// unconfirmed commit is still undone, and the switch starts.
 func TestNoRoomInTheHistory(t *testing.T) {
 	k := newKeeper(t)
 	k.sampler("a", 1)

@@ -23,12 +23,12 @@ import (
 
 // Operations are actions that a client can request besides writing configuration: the rpcs of tamtam-operations. All
 // enter by [Server.Operate], with the rpc's input as RFC 7951 encodes it. RESTCONF requests one by a POST to
-// /operations/tamtam-operations:NAME (RFC 8040). gNMI has no such request, so there it is a Set with a single update,
-// whose path is /operations/NAME and whose value is the input. Results are read in the tree. RESTCONF also returns the
-// output of an operation that has one.
+// /operations/tamtam-operations:NAME (RFC 8040). gNMI has no such request. There an operation is a Set with a single
+// update: its path is /operations/NAME, and its value is the input. Results are read in the tree. RESTCONF also returns
+// the output of an operation that has one.
 
-// An operation is one rpc. do parses the input, performs the operation, and returns the output as RFC 7951 encodes it,
-// or nil if the operation has none.
+// An operation is one rpc. do parses the input and performs the operation. It returns the output as RFC 7951 encodes
+// it, or nil if there is none.
 type operation struct {
 	do    func(s *keeping, ctx context.Context, who string, input []byte) (output []byte, err error)
 	looks bool // it changes nothing, and so need not wait for operations that do

@@ -40,8 +40,8 @@ func digest(row map[string]string) string {
 const pastServers = "a client of the database"
 
 // claim records in the trial which user owns the rows that the caller is about to write. It refuses to let rows be
-// written that a commit of gNMI's extension has changed. The caller must call written with whether the rows were
-// written. The caller holds setting.
+// written that a commit of gNMI's extension has changed. The caller must call written with true if the rows were
+// written, and false otherwise. The caller holds setting.
 func (s *keeping) claim(ctx context.Context, changes []set.RowChange) (written func(bool), err error) {
 	t := s.trial
 	if t == nil {
@@ -139,8 +139,8 @@ func (s *keeping) rowSeen(c *auth.Caller, key string) string {
 // tellsApart reports whether callers are users with names of their own.
 func (s *Server) tellsApart() bool { return s.guard.TellsApart() }
 
-// reverted returns the content of CONFIG_DB after a trial is undone. Rows return to the configuration to go back to if
-// the trial's user may write them and no other client has changed them. stays names the other rows.
+// reverted returns the content of CONFIG_DB after a trial is undone. A row returns to its content in back if the
+// trial's user may write it and no other client has changed it. stays names the other rows.
 func (s *keeping) reverted(t *trial, back, is configfile.Rows) (want configfile.Rows, stays []string) {
 	may, role := s.rightsOf(t)
 	want = configfile.Rows{}

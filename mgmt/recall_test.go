@@ -183,7 +183,7 @@ some read /interfaces
 	})
 }
 
-// wantUpdates compares the one notification of a response with updates, byte for byte.
+// wantUpdates compares the single notification of a response with updates, byte for byte.
 func wantUpdates(t *testing.T, req *gpb.GetRequest, got *gpb.GetResponse, want []*gpb.Update) {
 	t.Helper()
 	var is []*gpb.Update

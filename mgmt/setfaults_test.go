@@ -251,7 +251,7 @@ func TestNoFalseFaults(t *testing.T) {
 	}
 }
 
-// The code is the one that all errors share.
+// If all errors have the same code, it is the code of the response.
 func TestFaultCode(t *testing.T) {
 	ascii := &gpb.TypedValue{Value: &gpb.TypedValue_AsciiVal{AsciiVal: "x"}}
 	for _, c := range []struct {

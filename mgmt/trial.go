@@ -23,7 +23,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A trial is a commit that is undone unless it is confirmed in time: its rows return to their content in a
+// A trial is a commit that is undone unless it is confirmed in time. Its rows then return to their content in a
 // configuration of the archive. At most one exists. It is stored in a file, so that it ends even if the server restarts
 // meanwhile.
 //
@@ -41,10 +41,10 @@ type trial struct {
 	Role  access.Role `json:"role"`
 
 	// Own holds, by TABLE|key, digests of the row after the last write by the trial's user, or at the start of the
-	// trial. There are two digests while the outcome of a Set is unknown. A row that is not in Own is as in the
-	// configuration to go back to.
+	// trial. There are two digests while the outcome of a Set is unknown. A row that is not in Own has its content of
+	// the archived configuration.
 	Own map[string][]string `json:"own"`
-	// Others holds, by TABLE|key, the name of another user who changed the row since.
+	// Others holds, by TABLE|key, the name of another user that changed the row since.
 	Others map[string]string `json:"others"`
 
 	begins bool            // the Set of the trial is not done yet
@@ -183,7 +183,7 @@ func (t *trial) waits() string {
 	return fmt.Sprintf("%s of %s waits to be confirmed until %s", name, t.User, t.Until.UTC().Format(time.RFC3339))
 }
 
-// mayEnd refuses a caller who is neither the trial's user nor an admin. The caller holds setting.
+// mayEnd refuses a caller that is neither the trial's user nor an admin. The caller holds setting.
 func (s *keeping) mayEnd(ctx context.Context) error {
 	t := s.trial
 	if t == nil || auth.ViewOf(ctx) == nil || auth.UserOf(ctx) == t.User {
@@ -249,7 +249,7 @@ func (s *keeping) awaitTrial(t *trial, over <-chan time.Time) {
 // undoAgain is the time between attempts to undo a trial.
 const undoAgain = time.Second
 
-// undo restores the configuration that a trial goes back to, if the trial is still the present one.
+// undo restores the trial's archived configuration, if the trial is still the present one.
 func (s *keeping) undo(t *trial) error {
 	s.setting.Lock()
 	defer s.setting.Unlock()
@@ -326,9 +326,9 @@ func (s *keeping) cancelCommit(ctx context.Context, _ string, _ struct{}) error 
 	return s.undoLocked(ctx, s.trial, "it was cancelled by "+auth.UserOf(ctx))
 }
 
-// resumeTrial continues a trial that an earlier server began. If fresh, its changes were not saved and are gone, so the
-// trial ends. A trial whose time ended while no server ran is undone immediately, and retried as long as the databases
-// cannot be written. The caller holds setting.
+// resumeTrial continues a trial that an earlier server began. If fresh, its changes were not saved and no longer exist,
+// so the trial ends. A trial whose time ended while no server ran is undone immediately, and retried as long as the
+// databases cannot be written. The caller holds setting.
 func (s *keeping) resumeTrial(ctx context.Context, fresh bool) error {
 	text, err := os.ReadFile(s.trialFile())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -368,8 +368,8 @@ func commitExtension(exts []*gnmi_ext.Extension) *gnmi_ext.Commit {
 	return nil
 }
 
-// confirmable handles the commit extension of a Set before the Set is executed. begin is nil, or starts the trial. done
-// means that the request is complete. The caller holds setting.
+// confirmable handles the commit extension of a Set before the Set is executed. If the Set begins a trial, begin starts
+// it; otherwise begin is nil. done means that the request is complete. The caller holds setting.
 func (s *keeping) confirmable(ctx context.Context, req *gpb.SetRequest) (begin func() error, done bool, err error) {
 	ext := commitExtension(req.GetExtension())
 	if ext == nil {

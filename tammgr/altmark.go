@@ -15,8 +15,8 @@ type altMark struct{ schema.AltMarkSession }
 
 func (s altMark) refs() refs { return refs{group: s.FlowGroup} }
 
-// check finds marks that QoS uses. It matters where marks are written, and where the flow group matches the traffic
-// class, since then the mark may decide whether a packet matches.
+// check finds marks that QoS uses. A conflict matters where marks are written. It also matters where the flow group
+// matches the traffic class, because the mark may then decide whether a packet matches.
 func (s altMark) check(m *Manager) (wrong string, lacks []string) {
 	of := "want a mark on which no queue depends"
 	if rule := m.ruleOf(s.FlowGroup); rule != nil && slices.ContainsFunc(rule.fields, isTC) {
@@ -121,7 +121,7 @@ func differ(classes *[64]uint8, bit uint8) string {
 	return ""
 }
 
-// portsInWords returns the first port and the number of the others.
+// portsInWords returns a text with the first port and the number of the others.
 func portsInWords(ports []string) string {
 	if len(ports) == 1 {
 		return "port " + ports[0]

@@ -88,8 +88,8 @@ func (m *Manager) settleGroup(key string) {
 	row.valid, row.reason = status == "", reason
 	if status == "" {
 		status, reason = m.groupRule(row.group)
-		// Sessions may come before the rule. But if the rule cannot be applied, they need not wait for orchagent to
-		// report it missing.
+		// Sessions may exist before the rule. If the rule cannot be applied, they need not wait until orchagent reports
+		// it missing.
 		if rule := m.rules[row.group.Rule().Config()]; rule != nil && !rule.usable {
 			row.valid, row.reason = false, reason
 		}

@@ -8,7 +8,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// limit refuses the rows of a kind beyond the maximum. The first rows by name are accepted, whatever came first.
+// limit refuses the rows of a kind beyond the maximum. The first rows by name are accepted, whatever their order of
+// arrival.
 func (m *Manager) limit(k kind) {
 	if len(m.rows[k]) <= m.MostRows && len(m.over[k]) == 0 || len(m.dirty[k]) == 0 {
 		return

@@ -56,7 +56,7 @@ func TestStatusOverRestart(t *testing.T) {
 	}
 }
 
-// When Redis comes back with its old content or with less, the managers restore the rest.
+// When Redis restarts with its old content or with less, the managers restore the rest.
 func TestRedisRestart(t *testing.T) {
 	for _, kept := range []bool{true, false} {
 		server := swsstest.StartServer(t)

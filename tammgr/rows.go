@@ -50,7 +50,7 @@ func tables() []forward.Table {
 			list = append(list, what.table())
 		}
 	}
-	// Features come last, so that the first status of an activation takes the existing sessions into account.
+	// Features are last, so that the first status of an activation reflects the existing sessions.
 	list = append(list, schema.TableOf(schema.CfgTAMFeature))
 	out := make([]forward.Table, len(list))
 	for i, t := range list {
@@ -62,16 +62,16 @@ func tables() []forward.Table {
 	return out
 }
 
-// A kindOfRow is a kind of rows that are decided in the same way. A row is parsed, waits for its feature, its flow
-// group and the other rows that it names, and goes to APPL_DB.
+// A kindOfRow is a kind of rows that are decided by the same steps. A row is parsed, waits for its feature, its flow
+// group and the other rows that it names, and is then written to APPL_DB.
 type kindOfRow struct {
 	config  string // table of CONFIG_DB
 	state   string // table of STATE_DB if several kinds share the table of CONFIG_DB; "" means that of the schema
 	feature string // feature that must be active; "" if there is none
 	// parse returns a row. If there is an error, the row contains the fields that could be read.
 	parse func(key string, fields swss.FieldValues) (content, error)
-	// taken is the reason, with %q for the other row, if a flow group can have only one row of the kind. The first
-	// valid row by name has it.
+	// taken is set if a flow group can have only one row of the kind. The first valid row by name has it. taken is the
+	// reason for refusing the others, with %q for the name of the first.
 	taken string
 	// group is the requirement of the rows on their flow group.
 	group groupUse
@@ -101,20 +101,22 @@ func (what *kindOfRow) table() schema.Table {
 type content interface {
 	// refs returns the rows that the row names.
 	refs() refs
-	// check returns what can never be applied, and what the row lacks besides its feature and flow group.
+	// check returns an error that no other row can remove, and what the row waits for besides its feature and flow
+	// group.
 	check(m *Manager) (wrong string, lacks []string)
 	// appl returns the row for APPL_DB, once nothing is wrong or missing. rule is that of the flow group.
 	appl(m *Manager, rule schema.ACLRuleKey) map[string]string
 }
 
-// refs contains the names of other rows in a row, "" for none. Collectors and flow groups are of either table.
+// refs contains the names of other rows in a row, or "" where there is none. Collectors and flow groups may be in
+// either of two tables.
 type refs struct {
 	group, sampler    string
 	collectors, ports []string
 	within            string // the group, for a rule
 }
 
-// kinds contains the kinds of rows that are decided in the same way.
+// kinds contains the kinds of rows that are decided by the same steps.
 var kinds = [kindCount]*kindOfRow{
 	kindCollector: {config: schema.CfgTAMCollector, parse: parser(schema.ParseCollector), alone: true},
 	kindDevice: {config: schema.CfgTAMDevice,
@@ -324,14 +326,14 @@ func (m *Manager) settleRow(k kind, key string) {
 // applKey returns the key in APPL_DB for a key of CONFIG_DB.
 func applKey(key string) string { return strings.Replace(key, "|", ":", 1) }
 
-// holds updates what a row of a kind defines under a key, with nil content if it is gone.
+// holds updates the definition that a row of a kind gives under a key. nil content means that the row was deleted.
 func holds(m *Manager, k kind, key string, c content) {
 	if k == kindTAMGroup || k == kindTAMRule {
 		becomeACL(m, key, c)
 	}
 }
 
-// examine returns what is wrong with a row, or else what it lacks.
+// examine returns the error in a row, or else the things that it waits for.
 func (m *Manager) examine(k kind, key string, r *row) (wrong string, lacks []string) {
 	if r.err != nil {
 		return schema.Reason(r.err), nil

@@ -13,10 +13,10 @@ import (
 //
 // The rows of LACP outlive their writer. They remain valid while no LACP daemon runs, so that a restart changes
 // nothing. They are not valid for a member that was meanwhile deleted and created again, or has a new key, since no
-// negotiation has used that key. So tammgrd gives each member a text, its incarnation, that none of its rows can have
-// had before. It keeps the text while the member is in APPL_DB with the same key and system address. A row of LACP is
-// valid if it repeats the text. The text is only in the member's row in APPL_DB, so a daemon may be killed between any
-// two writes.
+// negotiation has used that key. So tammgrd gives each member an incarnation, a text that none of its rows can have had
+// before. It keeps the text while the member is in APPL_DB with the same key and system address. A row of LACP is valid
+// if it repeats the text. The text is only in the member's row in APPL_DB, so a daemon may be killed between any two
+// writes.
 type lacp struct {
 	said map[string]said // by "PortChannel1|Ethernet0"
 	last uint64          // the largest number that was seen or assigned
@@ -87,15 +87,15 @@ func (m *Manager) speaksLACP() bool {
 	return m.LACP && state != "disabled" && state != "always_disabled"
 }
 
-// incarnate writes into a row the negotiation that counts, or none while the PortChannel is set down.
+// incarnate writes the current incarnation into a row, or none while the PortChannel is set down.
 func (d *decision) incarnate(fields map[string]string, appl forward.Row, lag schema.PortChannel) {
 	if lag.AdminUp {
 		fields[schema.FieldIncarnation] = d.lacp.incarnation(appl, lag, d.out.Written(appl))
 	}
 }
 
-// traffic sets whether a member carries traffic. It carries none while its PortChannel is down. With LACP it carries
-// what LACP reports for this incarnation, and none without a report.
+// traffic sets whether a member carries traffic. It carries none while its PortChannel is set down. With LACP it
+// carries traffic only if LACP reports so for this incarnation.
 func (d *decision) traffic(fields map[string]string, appl forward.Row, lag schema.PortChannel, port string) {
 	if lag.AdminUp && lag.Static {
 		return

@@ -109,7 +109,8 @@ type request struct {
 	state  forward.Row
 }
 
-// accept forwards a row, or reports why not. err is the error in the row, and missing is what it lacks.
+// accept forwards a row, or reports the reason for not doing so. err is the error in the row. missing names what the
+// row waits for.
 func (d *decision) accept(appl, state forward.Row, fields func() map[string]string, err error, missing string) bool {
 	switch {
 	case err != nil:
@@ -187,7 +188,7 @@ func (d *decision) decideLAGs(lags forward.Rows) {
 }
 
 // decideLAGMembers decides on members. As in SONiC's teammgrd, a member gets the MTU of its PortChannel. As in SONiC's
-// teamsyncd, it gets whether it carries traffic.
+// teamsyncd, its row states whether it carries traffic.
 func (d *decision) decideLAGMembers(members forward.Rows) {
 	d.master = map[string]string{}
 	for _, key := range members.Sorted() {

@@ -57,7 +57,7 @@ func (d *decision) fitWires(wires map[string]uint16) {
 	}
 }
 
-// lower lowers the MTU of an accepted row, if there is one. 0 means no limit.
+// lower lowers the MTU of an accepted row to most, if the row exists. If most is 0, there is no limit.
 func (d *decision) lower(table, key string, most uint16) {
 	r, ok := d.requests[forward.Row{Table: table, Key: key}]
 	if is, err := strconv.Atoi(r.fields[fieldMTU]); ok && err == nil && most != 0 && int(most) < is {

@@ -70,7 +70,7 @@ func (d *decision) trapGroups(defaults forward.Rows) map[string]schema.COPPGroup
 	return groups
 }
 
-// trap adds the traps of a row to their group, or returns why not.
+// trap adds the traps of a row to their group, or returns the reason for not doing so.
 func (d *decision) trap(
 	key string, fields swss.FieldValues, groups map[string]schema.COPPGroup,
 ) (status, reason string) {

@@ -1,5 +1,5 @@
-// Package qos is the manager of QoS, buffers, mirror sessions and CPU traps. It copies the configuration in CONFIG_DB,
-// validated and with all references existing, to APPL_DB, and reports the outcome of every row in STATE_DB.
+// Package qos is the manager of QoS, buffers, mirror sessions and CPU traps. It copies rows of CONFIG_DB to APPL_DB
+// once they are valid and all rows that they name exist. It reports the outcome of every row in STATE_DB.
 //
 // APPL_DB is a function of the current rows of CONFIG_DB, never of their order. If rows exclude each other, such as two
 // for one queue or two that mirror one port, the one with the smaller key wins. A row without its port, map, scheduler
@@ -191,7 +191,7 @@ func portRefs(ports []string) []ref {
 	return refs
 }
 
-// take claims things for a row. If another row already owns one, the verdict names that row.
+// take reserves things, such as a queue, for a row. If another row already owns one, the verdict names that row.
 func (d *decision) take(key string, things ...string) verdict {
 	for _, t := range things {
 		if o, taken := d.owner[t]; taken {

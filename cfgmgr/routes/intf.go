@@ -44,7 +44,7 @@ func (d *decision) decideInterfaces() {
 	}
 }
 
-// unroutable returns what a routed interface of this name lacks, or "".
+// unroutable returns the reason why an interface of this name cannot route, or "" if it can.
 func (d *decision) unroutable(name string) string {
 	switch schema.InterfaceTable(name) {
 	case schema.CfgInterface:
@@ -104,7 +104,7 @@ func (d *decision) decideAddresses() {
 	}
 }
 
-// unrouted returns the reason why an interface does not route, or "".
+// unrouted returns the reason why an interface does not route, or "" if it does.
 func (d *decision) unrouted(name string) string {
 	if _, ok := d.interfaces[name]; !ok {
 		return fmt.Sprintf("%s does not route: there is no row %s|%s", name, schema.InterfaceTable(name), name)

@@ -1,13 +1,13 @@
 // Package routes is the manager of routed interfaces, static routes, neighbours, static FDB entries and the switch's
 // settings. It copies the configuration in CONFIG_DB, validated, to APPL_DB, and reports the outcome of every row in
-// STATE_DB. For static routes it does the work of FRR's zebra: it finds the interface of a next hop, and chooses the
+// STATE_DB. For static routes it does the work of FRR's zebra. It finds the interface of a next hop, and chooses the
 // next hops with the smallest distance.
 //
 // APPL_DB is a function of the current rows of CONFIG_DB, never of their order. If rows exclude each other, the one
 // with the smaller name wins. A row without its interface waits for it. Rows are parsed as they arrive. All of them are
 // decided at every change, except that a change of static routes alone decides only these.
 //
-// ROUTE_TABLE, NEIGH_TABLE and FDB_TABLE are shared. Rows without [schema.FieldConfigKey] belong to others (FRR,
+// ROUTE_TABLE, NEIGH_TABLE and FDB_TABLE are shared. Rows without [schema.FieldConfigKey] belong to other daemons (FRR,
 // neighsyncd), and stay.
 //
 // What belongs here: decisions about those tables of CONFIG_DB. SAI calls do not.
@@ -56,7 +56,7 @@ type Manager struct {
 	lagMembers rows[schema.PortChannelMember]
 	members    rows[schema.VLANMember]
 
-	// By name, across all tables of interfaces. The table follows from the name.
+	// interfaces contains rows of all tables of interfaces, by name. The table follows from the name.
 	interfaces rows[schema.Interface]
 	addresses  rows[schema.InterfaceAddress]
 	routes     rows[schema.StaticRoute]
@@ -96,7 +96,7 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	return m
 }
 
-// marked returns a table in which others own rows too.
+// marked returns a table in which other daemons own rows too.
 func marked(config string) forward.Table {
 	t := forward.TableOf(config)
 	t.Mark = schema.FieldConfigKey
@@ -120,7 +120,7 @@ func consume[T any](
 }
 
 // consumeInterfaces keeps the rows of a table of interfaces: those of interfaces by name, those of addresses by key. A
-// row in the wrong table is kept with the table's name in front, where no other row is searched.
+// row in the wrong table is kept under the table's name and its key, where no other row looks for it.
 func (m *Manager) consumeInterfaces(d *orch.Daemon, db *swss.DB, table string) {
 	forward.Consume(d, db, table, func(key string, fields swss.FieldValues) {
 		m.due = true
@@ -208,8 +208,8 @@ type subnet struct {
 	first netip.Prefix // the address that is configured first
 }
 
-// accept forwards a row, or reports why not. err is the error in the row, and missing is what it lacks. key is the
-// row's key in CONFIG_DB.
+// accept forwards a row, or reports the reason for not doing so. err is the error in the row. missing names what the
+// row waits for. key is the row's key in CONFIG_DB.
 func (d *decision) accept(
 	appl, state forward.Row, key string, fields func() map[string]string, err error, missing string,
 ) bool {

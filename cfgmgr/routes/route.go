@@ -13,8 +13,8 @@ import (
 // protocolStatic is FRR's name of static routes.
 const protocolStatic = "static"
 
-// decideRoutes decides on static routes. Of the usable next hops, those with the smallest distance are used. A route
-// without any waits.
+// decideRoutes decides on static routes. It uses the usable next hops with the smallest distance. A route without a
+// usable next hop waits.
 func (d *decision) decideRoutes() {
 	taken := map[netip.Prefix]string{}
 	for _, key := range d.routes.sorted() {
@@ -63,7 +63,7 @@ func applRoute(p netip.Prefix) forward.Row {
 	return forward.Row{Table: schema.AppRoute, Key: schema.RouteKey(p)}
 }
 
-// resolve chooses the next hops of a route, or returns what all of them lack.
+// resolve chooses the next hops of a route, or returns the reasons why none is usable.
 func (d *decision) resolve(s schema.StaticRoute) (schema.Route, string) {
 	route := schema.Route{Prefix: s.Prefix, Protocol: protocolStatic}
 	var lacks []string
@@ -97,7 +97,7 @@ func (d *decision) resolve(s schema.StaticRoute) (schema.Route, string) {
 	return route, ""
 }
 
-// way determines the interface of a next hop, or returns what it lacks.
+// way determines the interface of a next hop, or returns the reason why there is none.
 func (d *decision) way(h schema.StaticHop) (schema.Hop, string) {
 	hop := schema.Hop{Addr: h.Addr, Interface: h.Interface, Weight: 1}
 	switch {

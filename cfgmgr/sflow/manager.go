@@ -1,8 +1,9 @@
 // Package sflow is the manager of sFlow. It copies SFLOW, SFLOW_COLLECTOR and SFLOW_SESSION of CONFIG_DB to APPL_DB,
 // and reports the outcome of every row in STATE_DB. In APPL_DB each port has its own row with its sampling.
 //
-// APPL_DB is a function of the current rows of CONFIG_DB, never of their order. A value that a port's row lacks comes
-// from the row of all ports, then from SFLOW. The default rate is a millionth of the port's speed, as in SONiC.
+// APPL_DB is a function of the current rows of CONFIG_DB, never of their order. A value that a port's row lacks is that
+// of the row of all ports, or else that of SFLOW. The default rate is a millionth of the port's speed in bit/s, as in
+// SONiC.
 //
 // What belongs here: decisions about those tables of CONFIG_DB. SAI calls and datagrams do not.
 package sflow

@@ -236,8 +236,8 @@ func (e answeredError) Unwrap() error { return e.error }
 // GRPCStatus returns the server's status. Without it, status.FromError would wrap it in a client's text.
 func (e answeredError) GRPCStatus() *status.Status { return status.Convert(e.error) }
 
-// heard intercepts calls and marks errors that the server returned. It recognises these by the headers that come with
-// them.
+// heard intercepts calls and marks errors that the server returned. It recognises these errors by the headers of the
+// response.
 func heard(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, call grpc.UnaryInvoker,
 	opts ...grpc.CallOption) error {
 	var head, trail metadata.MD

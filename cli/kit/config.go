@@ -66,7 +66,7 @@ func (c *Config) usesTLS() bool {
 	return c.SkipVerify || c.CAFile+c.CertFile+c.KeyFile+c.ServerName != ""
 }
 
-// Check returns an error for the first invalid field. Otherwise it sets the defaults of the others.
+// Check returns an error for the first invalid field. If all are valid, it sets the defaults of empty fields.
 func (c *Config) Check() error {
 	unix := strings.HasPrefix(c.Target, "unix:")
 	_, _, err := net.SplitHostPort(c.Target)

@@ -98,7 +98,8 @@ func (k *Kind) words(text string) string {
 // A Choice is a possible value of a parameter.
 type Choice struct{ Word, Help string }
 
-// Form is one way to write a command: elements in order, then options, each at most once and in any order.
+// Form is one form of a command: elements in order, followed by options. Each option may occur once, and options may be
+// in any order.
 type Form struct {
 	Fixed   []Element
 	Options [][]Element

@@ -93,7 +93,8 @@ func (l Leaf) Shown(e tree.Node) string {
 	return l.Kind.words(e.Text("state", l.TreeName()))
 }
 
-// Words returns the leaf's words in the running configuration, each with a blank in front, or "" if it has its default.
+// Words returns the leaf's words in the running configuration, each after a blank. It returns "" if the leaf has its
+// default.
 func (l Leaf) Words(e tree.Node) string {
 	v := l.Text(e)
 	switch {
@@ -139,8 +140,8 @@ func (l Leaf) Put(d Draft, text string) {
 	}
 }
 
-// Single returns the command of a leaf outside of lists. at returns the path of its container, or an error if there is
-// none here. before contains the words in front of its own.
+// Single returns the command of a leaf outside of lists. at returns the path of its container, or an error if the call
+// has none. before contains the words that precede its own.
 func (l Leaf) Single(modes []Mode, at func(c *Call) (*gpb.Path, error), before ...Element) *Command {
 	form := Form{Fixed: append(slices.Clone(before), Keyword(l.Word, l.Help))}
 	no := form

@@ -261,8 +261,8 @@ func (g Grammar) Walk(m Mode, tokens []Token) (at []Position, i int, err error) 
 	return at, len(tokens), nil
 }
 
-// Parse returns the command for the tokens in mode m or, if m does not have it, in a parent of m. in is the mode that
-// has it.
+// Parse returns the command for the tokens in mode m. If m does not have the command, it tries the parents of m. in is
+// the mode that has it.
 func (g Grammar) Parse(m Mode, line string, tokens []Token) (found Position, in Mode, err error) {
 	var deepest *SyntaxError
 	for in, more := m, true; more; in, more = g.Parent(in) {

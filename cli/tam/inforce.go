@@ -118,8 +118,8 @@ func groupsInForce(ctx context.Context, s *kit.Session) bool {
 	return true
 }
 
-// groupStates sets the states of the given flow groups. One group is read alone, several are taken from all. If all
-// flow groups are in force, it clears the map.
+// groupStates sets the states of the given flow groups. A single group is read by itself. For several groups, all
+// groups are read. If all flow groups are in force, it clears the map.
 func groupStates(ctx context.Context, s *kit.Session, of map[string]tree.Node) error {
 	if len(of) == 1 {
 		name := slices.Collect(maps.Keys(of))[0]

@@ -179,8 +179,8 @@ func asTree(v any) (tree.Node, bool) {
 	return tree.Of(back), err == nil
 }
 
-// read returns the entries of a TAM list, or the one that the call names, with their current state. data is the
-// switch's answer. levels is the number of levels that a text of all entries needs, and 0 means all levels.
+// read returns the entries of a TAM list, or only the entry that the call names, with their current state. data is the
+// switch's answer. levels is the number of levels that a text of all entries needs. 0 means all levels.
 func (l List) read(ctx context.Context, c *kit.Call, levels uint32) (entries []tree.Node, data map[string]any,
 	err error) {
 	if name := c.Args["name"]; name != "" {
@@ -197,8 +197,8 @@ func (l List) read(ctx context.Context, c *kit.Call, levels uint32) (entries []t
 	return allInForce(found.Sorted(l.list)), kit.One("openconfig-tam:"+l.Container, found), err
 }
 
-// readParts returns containers of the list's entries, or of the one that the call names: config and state first.
-// Entries are the configured ones, and deleted ones that are still in the ASIC.
+// readParts returns containers of the list's entries, or only of the entry that the call names. config and state are
+// the first containers. Entries are the configured ones, and deleted ones that are still in the ASIC.
 func (l List) readParts(ctx context.Context, c *kit.Call, more ...string) ([]tree.Node, map[string]any, error) {
 	parts := append([]string{"config", "state"}, more...)
 	name := cmp.Or(c.Args["name"], "*")
@@ -232,7 +232,7 @@ func (l List) readParts(ctx context.Context, c *kit.Call, more ...string) ([]tre
 	return entries, map[string]any{l.module() + ":" + l.list: list}, nil
 }
 
-// Shown shows the table of the entries, or the details of the one that the call names.
+// Shown shows the table of the entries, or the details of the entry that the call names.
 func (o Object) Shown(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	read := func(ctx context.Context, c *kit.Call) ([]tree.Node, map[string]any, error) {
 		return o.read(ctx, c, listLevels)

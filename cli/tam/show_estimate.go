@@ -12,7 +12,7 @@ import (
 )
 
 // writeEstimates writes a table of estimates, and below it the theories of their bounds. further contains additional
-// quantities, each a heading and a leaf, for columns between key and estimate.
+// columns between key and estimate, each with a heading and a leaf.
 func writeEstimates(p *kit.Printout, head, leaf string, entries []tree.Node, further ...string) {
 	columns := []kit.Column{kit.Col(head, 12, 2)}
 	for i := 0; i < len(further); i += 2 {

@@ -116,7 +116,7 @@ func featureOf(ref, status, reason string) tree.Node {
 	return tree.Of(map[string]any{"feature-ref": ref, "state": state})
 }
 
-// ShowFeatures shows the features, or the one that the call names.
+// ShowFeatures shows the features, or only the feature that the call names.
 func ShowFeatures(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	features, states, err := readFeatures(ctx, c.Session)
 	if err != nil {

@@ -26,7 +26,7 @@ func writeFieldsOf(p *kit.Printout, group tree.Node) {
 	p.Optional(flowWidth, "   Ingress Intf", strings.Join(tree.SortNaturally(group.Texts("config", "interfaces")), ","))
 }
 
-// ShowFlowGroups shows the flow groups, or the one that the call names.
+// ShowFlowGroups shows the flow groups, or only the group that the call names.
 func ShowFlowGroups(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	entries, data, err := FlowGroups.read(ctx, c, 0)
 	if err != nil {

@@ -97,7 +97,7 @@ func (m *marked) history() map[uint64]altmark.Period {
 	return periods
 }
 
-// into returns the cycle that is part of the way into a period.
+// into returns the cycle at a fraction of a period: part is 0 at its start and 1 at its end.
 func (m *marked) into(period uint64, part float64) saisim.Cycle {
 	at := markInterval.Start(period).Std().Sub(m.Chip.TrueTime(0))
 	return m.Chip.CycleAt(at + time.Duration(part*float64(markInterval.Duration())))

@@ -22,8 +22,8 @@ func optionFrame(id uint32) []byte {
 	return append(b, 0, 1, 0, 2, 0, 8, 0, 0)
 }
 
-// A session with a FlowMonID counts and marks only packets that have it. After a change of the id it counts the
-// others, from its first whole period on.
+// A session with a FlowMonID counts and marks only packets that have it. After a change of the id it counts packets
+// with the new id, from its first whole period on.
 func TestAltMarkFlowMonID(t *testing.T) {
 	m := newMarked(t, profile.Small(), "DSCP", "0/0x3f", "method", "step", "mark", "ipv6-altmark-l", "role", "initiator",
 		"flow-mon-id", "74565")

@@ -82,7 +82,7 @@ func TestAltMarkJoined(t *testing.T) {
 	}
 }
 
-// A told is a period with the true time of its report.
+// A told is a reported period, with the true time of the report.
 type told struct {
 	altmark.Period
 	at time.Time

@@ -12,7 +12,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// give passes a marked frame to the chip, part of the way into a period, and late by a number of periods.
+// give passes a marked frame to the chip at a fraction of a period, late by a number of periods.
 func (m *marked) give(k uint64, part, late float64, tos uint8) {
 	m.Helper()
 	at := m.into(k, part)
@@ -20,8 +20,8 @@ func (m *marked) give(k uint64, part, late float64, tos uint8) {
 	devicetest.NoError(m.T, m.Chip.Receive(0, at, f))
 }
 
-// A late frame flags all periods from the one to which it may belong to the one in which it counts, including
-// reported ones. It flags nothing if it counts in its own.
+// A late frame flags all periods from the first to which it may belong to the period in which it counts, including
+// reported ones. It flags nothing if it counts in its own period.
 func TestLateFramesFlagPeriods(t *testing.T) {
 	for _, tt := range []struct {
 		name       string

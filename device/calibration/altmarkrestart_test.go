@@ -10,7 +10,7 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// send makes a frame enter at each of markParts of the periods, as far as they are still to come.
+// send makes a frame enter at each of markParts of the periods, as far as these times are in the future.
 func (m *marked) send(from, to uint64) {
 	m.Helper()
 	frame := markFrame(m.T, 8<<2)

@@ -42,7 +42,7 @@ type measure struct {
 var anyKey = []string{"src-ip", "dst-ip", "ip-pair", "5-tuple", "src-ip,dst-port"}
 
 // measures returns the measures, with theory's widths. The widths are derived here from the test's counts and the
-// number of counters or bits of the task, and share no code with the answers.
+// number of counters or bits of the task. They share no code with the answers.
 func measures() []measure {
 	counters := [2]int{192, 1536}
 	// Cormode and Muthukrishnan: above the truth by more than 2N/w with probability 2^-rows.
@@ -127,9 +127,9 @@ type tally struct {
 	disagree, withoutOracle int
 }
 
-// Each kind of answer is as certain as it claims, along the whole path. Random tasks come from CONFIG_DB, random
-// traffic passes through the chip, and answers by gNMI are compared with the test's own counts of the frames that
-// left. An instance has one value, drawn by its seed.
+// Each kind of answer is as certain as it claims. Random tasks are configured in CONFIG_DB, and random traffic passes
+// through the chip. Answers by gNMI are compared with the test's own counts of the frames that left. An instance has
+// one value, drawn by its seed.
 func TestFlyMonCalibration(t *testing.T) {
 	racetest.Stepped(t)
 	t.Parallel()

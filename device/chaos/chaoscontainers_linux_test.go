@@ -226,7 +226,7 @@ func (h *harbour) goroutines(name string) int {
 	}
 }
 
-// left checks that a daemon that went through the storms holds no more resources than one that has just started.
+// left checks that a daemon after the storms holds no more resources than one that has just started.
 func (h *harbour) left() {
 	h.composition.allHealthy(h.ids)
 	old := map[string][3]int{}
@@ -251,9 +251,9 @@ func (h *harbour) left() {
 	}
 }
 
-// Containers are killed, crash, are paused, restarted, and cut off from the others, including Redis', while the
-// configuration changes. No unhealthy one is reported as healthy. When all are mended and healthy, the switch equals
-// a fresh one with the same configuration. "make chaos" runs this.
+// While the configuration changes, containers crash, and are killed, paused, restarted and cut off from other
+// containers. This includes that of Redis. No unhealthy one is reported as healthy. When all are repaired and healthy,
+// the switch equals a new one with the same configuration. "make chaos" runs this.
 func TestChaosOfContainers(t *testing.T) {
 	if os.Getenv(containersVariable) == "" {
 		t.Skip("containers take minutes: see make chaos")

@@ -182,7 +182,7 @@ func (l *liveTraffic) came(frame []byte) {
 	}
 }
 
-// period returns the period in which a frame was marked: the one near the time of sending that has the frame's
+// period returns the period in which a frame was marked. It is the period near the time of sending that has the frame's
 // colour.
 func (l *liveTraffic) period(frame []byte, sent int64) uint64 {
 	at := altmark.At(time.Unix(0, sent))

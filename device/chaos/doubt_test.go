@@ -80,8 +80,8 @@ func TestSyncdDies(t *testing.T) {
 	p.same(devicetest.TwoPorts())
 }
 
-// An orchagent that dies leaves its reports, since the ASIC continues. If syncd is gone too, mgmtd reports the state
-// as unknown.
+// An orchagent that dies leaves its reports, since the ASIC continues. If syncd does not run either, mgmtd reports the
+// state as unknown.
 func TestNobodyIsLeft(t *testing.T) {
 	p := startLoaded(t)
 	p.stops["mgmtd"] = p.start("mgmtd")

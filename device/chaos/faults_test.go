@@ -80,7 +80,7 @@ func (p *plant) status(session string) swss.FieldValues {
 	return p.row(swss.StateDB, schema.StateTAMTailStamp, session)
 }
 
-// An injected SAI failure is reported as the session's reason. Rows that are configured later come into force.
+// An injected SAI failure is reported as the session's reason. Rows that are configured later are applied.
 func TestInjectedSAIFailure(t *testing.T) {
 	skipShort(t)
 	t.Parallel()

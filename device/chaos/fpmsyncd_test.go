@@ -84,8 +84,8 @@ func (p *plant) saysOf(name, part string) {
 	})
 }
 
-// Routes from zebra reach the chip and leave it. fpmsyncd is ready while one zebra is connected and every message was
-// valid, and it serves one at a time. After a requested end, it does not count as missing.
+// Routes from zebra reach the chip and leave it. fpmsyncd serves one zebra at a time. It is ready while one is
+// connected and every message was valid. After a requested end, it does not count as missing.
 func TestFPMSyncd(t *testing.T) {
 	racetest.Live(t)
 	p := startPlant(t)

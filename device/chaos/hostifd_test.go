@@ -52,8 +52,8 @@ func (noKernel) Neighbors(ctx context.Context, _ func(hostifd.Neighbor)) error {
 	return ctx.Err()
 }
 
-// Host interfaces and the switch's own stack never work at the same time. The second client reports which one has the
-// CPU port, and gets it when that has gone. Devices that cannot be made in Linux are reported too.
+// Host interfaces and the switch's own stack never work at the same time. The second client reports which client has
+// the CPU port, and gets the port when that client has ended. Devices that cannot be created in Linux are reported too.
 func TestHostIfdSharesNoCPUPort(t *testing.T) {
 	racetest.Live(t)
 	p := bareplant(t)

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A rawPort is a live interface that a chip port is wired to: an AF_PACKET
-// socket on eth1, say, for Ethernet0.
+// A rawPort is a live interface that a chip port is wired to. For example, it is an AF_PACKET socket on eth1 for
+// Ethernet0.
 type rawPort struct {
 	fd    int
 	name  string

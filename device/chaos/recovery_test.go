@@ -312,7 +312,7 @@ func heal(t *testing.T, mishaps []mishap) {
 	}
 }
 
-// healApart runs the mishaps that require a new chip, and the others, in parallel.
+// healApart runs two groups of mishaps in parallel: those that require a new chip, and all others.
 func healApart(t *testing.T, mishaps []mishap) {
 	t.Helper()
 	for name, fresh := range map[string]bool{"a fresh chip": true, "the chip goes on": false} {

@@ -23,12 +23,12 @@ import (
 )
 
 // A stern is a syncd that is as strict to its clients as SONiC's, with our chip. It parses requests strictly. After a
-// request that would stop SONiC's syncd, it accepts requests but answers only that a view has failed. Between
-// INIT_VIEW and APPLY_VIEW it answers SUCCESS to everything, and does nothing. It writes values that were read into
-// ASIC_STATE. Objects that came with the switch have no values, and some types are unknown to us. It has no name and
-// no journal, reports no state, and does not read its old polls. At its start, the map of ids is missing until it has
-// written it again, before it accepts requests. It dequeues many requests at once, and loses them when it is killed.
-// To compare views, it compares every object of one with each of the other.
+// request that would stop SONiC's syncd, it accepts requests but answers only that a view has failed. Between INIT_VIEW
+// and APPLY_VIEW it answers SUCCESS to everything, and does nothing. It writes values that were read into ASIC_STATE.
+// Objects that were created with the switch have no values, and some types are unknown to us. It has no name and no
+// journal, reports no state, and does not restore its old polls. At its start, the map of ids is missing until it has
+// written it again, before it accepts requests. It dequeues many requests at once, and loses them when it is killed. To
+// compare views, it compares every object of one with each of the other.
 //
 // Behind it, our own syncd performs the requests on its own database.
 type stern struct {
@@ -240,7 +240,7 @@ func (s *stern) writeRows(
 }
 
 // change changes the ASIC, atomically. A syncd that is killed during a change leaves a row without an object, or an
-// object without a row, and the ASIC cannot be adopted.
+// object without a row. Such an ASIC cannot be adopted.
 func (s *stern) change(ctx context.Context, e swss.Entry, p sairedistest.Parsed) swss.Entry {
 	ctx = context.WithoutCancel(ctx)
 	a := s.pass(ctx, e)
@@ -298,7 +298,7 @@ func (s *stern) rows() []string {
 // configured lists the extension objects that are not register reads.
 var configured = []string{altmark.ObjectProfile, flymon.ObjectTask, record.ObjectPlan}
 
-// wish records a change between INIT_VIEW and APPLY_VIEW.
+// wish records a change between INIT_VIEW and APPLY_VIEW in the target view.
 func (s *stern) wish(ctx context.Context, e swss.Entry, p sairedistest.Parsed) swss.Entry {
 	s.wished = append(s.wished, e)
 	for _, id := range p.IDs {
@@ -375,7 +375,7 @@ func (s *stern) clear(ctx context.Context, view string) {
 	}
 }
 
-// ids returns the real ids by virtual id, without those of foreign objects.
+// ids returns the real ids by virtual id, without those of objects with unknown types.
 func (s *stern) ids() map[string]string {
 	return s.inner.DB(swss.ASICDB).Client().HGetAll(context.Background(), protocol.KeyVIDToRID).Val()
 }
@@ -416,7 +416,7 @@ func (s *stern) mapIDs(ctx context.Context, vids []string) {
 }
 
 // discover adds objects that were created with another one to the maps and to ASIC_STATE, without values. It removes
-// those that have gone.
+// those that no longer exist.
 func (s *stern) discover(ctx context.Context) {
 	redis, inner := s.asic.Client(), s.inner.DB(swss.ASICDB).Client()
 	was, is := redis.HGetAll(ctx, protocol.KeyVIDToRID).Val(), s.ids()
@@ -461,7 +461,7 @@ func (s *stern) discover(ctx context.Context) {
 	}
 }
 
-// addForeign adds objects of types that are unknown to us, some of which came with the switch.
+// addForeign adds objects of types that are unknown to us, some of which were created with the switch.
 func (s *stern) addForeign(ctx context.Context) {
 	for key, cold := range map[string]bool{
 		"SAI_OBJECT_TYPE_HASH:oid:0x1c00000000f001": true, "SAI_OBJECT_TYPE_STP:oid:0x1000000000f002": true,

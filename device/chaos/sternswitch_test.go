@@ -111,8 +111,8 @@ func startFull(t *testing.T) *sternSwitch {
 // The switch has a full configuration and a syncd as strict as SONiC's. No restart changes the ASIC or compares
 // views, and a syncd that has started receives its polls. No request would stop SONiC's syncd.
 //
-// If orchagent is killed during a view, or while syncd compares, the next one waits for the answers to the earlier
-// requests, however long that takes. It queues nothing behind them, and then makes one view.
+// orchagent may be killed during a view, or while syncd compares. The next orchagent waits for the answers to the
+// earlier requests, however long that is. It queues nothing behind them, and then makes one view.
 func TestSternSyncdRestarts(t *testing.T) {
 	s := startFull(t)
 	s.restart("orchagent")

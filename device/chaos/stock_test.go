@@ -96,8 +96,8 @@ func (s *stockSwitch) kill(names ...string) {
 	}
 }
 
-// adopted waits until orchagent has become ready since a given time, and tammgrd is ready. It returns how long that
-// took from then on, and its processor time.
+// adopted waits until orchagent has become ready since a given time, and tammgrd is ready. It returns the elapsed time
+// since then, and the processor time that was used.
 func (s *stockSwitch) adopted(what string, since time.Time) (took, cpu time.Duration) {
 	s.Helper()
 	s.within(stockPatience, what+": orchagent and tammgrd are ready", func() bool {
@@ -128,7 +128,7 @@ func (s *stockSwitch) cpu(name string) time.Duration {
 	return time.Duration(ticks) * 10 * time.Millisecond
 }
 
-// steady waits until the statuses no longer change: values that are read once per period settle after a while.
+// steady waits until the statuses no longer change, because some values are read only once per period.
 func (s *stockSwitch) steady() {
 	s.Helper()
 	var last map[string]string

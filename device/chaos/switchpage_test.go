@@ -90,8 +90,8 @@ func (p *plant) shows(s http.Handler, at string, words ...string) {
 	})
 }
 
-// The page of a live switch shows that switch's state to the users who may see it. Each page is well-formed, and
-// names what is unknown.
+// The page of a live switch shows that switch's state to users that may see it. Each page is well-formed, and names
+// unknown values.
 func TestSwitchPage(t *testing.T) {
 	racetest.Live(t)
 	t.Parallel()

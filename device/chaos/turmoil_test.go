@@ -91,7 +91,7 @@ func (c *turmoil) happened(what string) {
 // mostHeal is the time limit for the recovery of a switch without any remaining fault.
 const mostHeal = time.Minute
 
-// healed waits until all is healthy after mending, and records how long that took.
+// healed waits until all daemons are healthy after the repair, and records the elapsed time.
 func (c *turmoil) healed() {
 	c.Helper()
 	mended := time.Now()

@@ -22,10 +22,11 @@ import (
 // emptied database.
 const alarmsStay = 10 * time.Second
 
-// silentAfter is how long a daemon may send no beat before an alarm is raised. At a start it gives all daemons time.
+// silentAfter is how long a daemon may send no beat before an alarm is raised. At a start, it is also the time that all
+// daemons have to begin.
 const silentAfter = 2 * beatLife
 
-// Alarms maintains the alarms in STATE_DB. mgmtd keeps them, since a daemon that has gone cannot report that.
+// Alarms maintains the alarms in STATE_DB. It is part of mgmtd, since a daemon that has ended cannot report that.
 type Alarms struct {
 	redis *swss.Redis
 	rows  *swss.Table
@@ -40,7 +41,8 @@ type Alarms struct {
 	troubles func() []string
 	// objects holds the objects that failed or wait; nil means that they are not checked.
 	objects *badObjects
-	// warn logs, once at the start, what is not in force; nil means that it was logged already, or must not be.
+	// warn logs, once at the start, the configuration that is not in force. nil means that it was logged already, or
+	// must not be.
 	warn  func(text string)
 	began time.Time       // time of the first look
 	ready map[string]bool // daemons that were ready at the last look
@@ -201,7 +203,8 @@ func (a *Alarms) Look(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// configured adds the alarms of objects that failed or wait, and logs at the start what is not in force.
+// configured adds the alarms of objects that failed or wait. At the start it logs the configuration that is not in
+// force.
 func (a *Alarms) configured(ctx context.Context, now time.Time, want map[string]swss.FieldValues) error {
 	if a.objects == nil {
 		return nil
@@ -423,8 +426,8 @@ func raise(want map[string]swss.FieldValues, resource, kind, severity, text stri
 }
 
 // vouched reports in orchagent's place that the state of the ASIC is unknown. It does so when neither orchagent nor
-// syncd, which could go on without it, sends beats any more. An orchagent that hung and continues finds its mark
-// removed, and starts again.
+// syncd sends beats any more. syncd could continue without orchagent. An orchagent that hung and continues finds its
+// mark removed, and starts again.
 func (a *Alarms) vouched(ctx context.Context, now time.Time) error {
 	for _, name := range []string{"orchagent", "syncd"} {
 		if now.Sub(a.heard[name]) <= beatLife {

@@ -21,9 +21,9 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// An alarm is raised when a daemon is gone, not ready, has seen drift, or is not the one that has the databases.
-// Others are raised when databases are emptied, Redis is replaced, or the state of the ASIC is unknown. An alarm is
-// cleared when its cause ends. Its time is when it was raised.
+// An alarm is raised when a daemon has ended, is not ready, has detected drift, or is not the process that owns the
+// databases. Others are raised when databases are emptied, Redis is replaced, or the state of the ASIC is unknown. An
+// alarm is cleared when its cause ends. Its time is when it was raised.
 func TestAlarms(t *testing.T) {
 	r := swsstest.Start(t)
 	state := r.DB(swss.StateDB)

@@ -9,7 +9,7 @@ import (
 )
 
 // beside lists the optional daemons. hostd is the switch as a host, and sflowd its sFlow agent. fpmsyncd and hostifd
-// take the place of hostd if FRR and other daemons of Linux run.
+// replace hostd if FRR and other daemons of Linux run.
 var beside = []string{"hostd", "sflowd", "fpmsyncd", "hostifd"}
 
 // Beside returns the names of the optional daemons.

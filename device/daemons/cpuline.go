@@ -24,8 +24,8 @@ type CPULine interface {
 // An attach function makes its caller the client of a CPU port.
 type attach func() (CPULine, error)
 
-// AtSocket returns a function that attaches to the CPU port, or the samples, that a syncd serves at a socket. client
-// is the name under which it attaches.
+// AtSocket returns a function that attaches to a syncd's CPU port, or its samples, at a socket. client is the name
+// under which it attaches.
 func AtSocket(path, client string) func() (CPULine, error) {
 	return func() (CPULine, error) {
 		c, err := cpuport.Dial(path, client)

@@ -12,8 +12,8 @@ import (
 	"tamtam/swss"
 )
 
-// A doubt holds the reason why the state of the ASIC is currently unknown. While there is one, STATE_DB reports it
-// for every row in force. orchagent is not ready, and does not report results of rows.
+// A doubt holds the reason why the state of the ASIC is currently unknown. While there is a reason, STATE_DB reports it
+// for every row in force. orchagent is then not ready, and does not report results of rows.
 type doubt struct {
 	doubter orch.Doubter
 	health  *health
@@ -22,8 +22,8 @@ type doubt struct {
 	mu     sync.Mutex
 	reason string
 	tells  func(why string) // receives the reason while sure is false; nil means that nothing receives it
-	// sure means that rows that were in force are so again when the doubt ends. If it is false, that is not known
-	// yet.
+	// sure means that rows that were in force will be in force again when the state is known. If it is false, that is
+	// unknown.
 	sure   bool
 	change chan struct{} // holds a value when reason or sure has changed
 }
@@ -128,7 +128,8 @@ func (d *doubt) believe(ctx context.Context, rows bool) error {
 	return d.doubter.Believe(ctx, time.Now())
 }
 
-// tell reports in STATE_DB that the state of the ASIC is unknown. It returns how many rows were not yet reported so.
+// tell reports in STATE_DB that the state of the ASIC is unknown. It returns the number of rows whose status it changed
+// to unknown.
 func (d *doubt) tell(ctx context.Context, why string) (int, error) {
 	n, err := d.doubter.Doubt(ctx, doubtText(why), time.Now())
 	if n > 0 || err != nil {

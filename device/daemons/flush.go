@@ -27,10 +27,10 @@ var derived = []swss.DBName{swss.ApplDB, swss.ASICDB, swss.CountersDB, swss.Flex
 // workers lists the daemons that work on these databases.
 var workers = []string{"tammgrd", "orchagent", "syncd"}
 
-// Flush deletes everything that daemons derive from CONFIG_DB, so that they start cold: APPL_DB, ASIC_DB,
-// COUNTERS_DB, FLEX_COUNTER_DB, and those tables of STATE_DB that they write. It returns a text that describes what
-// it did. It deletes nothing if STATE_DB requests a warm restart. Unless now is set, it waits some seconds for
-// daemons' beats and deletes nothing if one runs. A syncd without beats, such as SONiC's, is not noticed.
+// Flush deletes everything that daemons derive from CONFIG_DB, so that they start cold: APPL_DB, ASIC_DB, COUNTERS_DB,
+// FLEX_COUNTER_DB, and those tables of STATE_DB that they write. It returns a text that describes what it did. If
+// STATE_DB requests a warm restart, it deletes nothing. Unless now is set, it waits some seconds for beats of daemons,
+// and deletes nothing if one runs. It does not notice a syncd without beats, such as SONiC's.
 func Flush(ctx context.Context, r *swss.Redis, now bool) (string, error) {
 	for _, name := range warmNames {
 		row, _, err := swss.NewTable(r.DB(swss.StateDB), warmTable).Get(ctx, name)

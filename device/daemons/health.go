@@ -81,7 +81,7 @@ type health struct {
 	state  DaemonState
 	silent bool                            // another process of that name runs, and owns the row
 	alive  func(ctx context.Context) error // fails when the daemon hangs; nil means that it cannot hang
-	// hears fails when the daemon receives no change events; nil means that it receives them.
+	// hears returns an error if the daemon receives no change events. nil means that it receives them.
 	hears  func(ctx context.Context) error
 	lacks  func(ctx context.Context) (r string) // returns what else it waits for; nil means nothing
 	watch  *drift.Watch                         // what the current run compares; nil means nothing
@@ -99,7 +99,7 @@ func newHealth(name string) *health {
 	return h
 }
 
-// tell records why the daemon does not work; "" means that it works.
+// tell records the reason why the daemon does not work. "" means that it works.
 func (h *health) tell(reason string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -215,8 +215,8 @@ func (h *health) write(ctx context.Context, r *swss.Redis, table string, row sws
 	return err
 }
 
-// whole returns the state of a daemon that works. It is ready only if, as far as it can determine, the configuration
-// is in force.
+// whole returns the state of a daemon that works. Such a daemon is ready only if, as far as it can determine, the
+// configuration is in force.
 func (h *health) whole(ctx context.Context, state DaemonState, watch *drift.Watch) DaemonState {
 	reason, since := "", h.clock()
 	if watch != nil {
@@ -278,9 +278,9 @@ type Question struct {
 	Timeout time.Duration
 }
 
-// Health returns "ok" if the answer is yes, for a live daemon with what it waits for, and otherwise an error with the
-// reason. A daemon that sent no beat for some seconds is not live; mgmtd must also answer gNMI. Redis is ready if it
-// accepts writes, and live if it answers.
+// Health returns "ok" if the daemon is ready or, as q requests, live. For a live daemon that is not ready, the text
+// also names the reason. Otherwise it returns an error with the reason. A daemon that sent no beat for some seconds is
+// not live; mgmtd must also answer gNMI. Redis is ready if it accepts writes, and live if it answers.
 func Health(ctx context.Context, q Question) (string, error) {
 	name := q.Name
 	if all := slices.Concat(daemons, beside); name != database && !slices.Contains(all, name) {
@@ -346,8 +346,8 @@ func stateOf(ctx context.Context, r *swss.Redis, q Question) (DaemonState, error
 	return state, nil
 }
 
-// HealthOf checks several daemons concurrently. It returns "ok" if all do. If there are several, it names those whose
-// text is longer than "ok".
+// HealthOf checks several daemons concurrently. It returns "ok" if [Health] returns "ok" for all of them. Otherwise the
+// text names the daemons with other texts.
 func HealthOf(ctx context.Context, q Question, names []string) (string, error) {
 	states, errs := make([]string, len(names)), make([]error, len(names))
 	var asked sync.WaitGroup
@@ -383,7 +383,7 @@ func Running(ctx context.Context, q Question) []string {
 	return append(names, others...)
 }
 
-// ok returns the result for a live daemon; lacks is why it is not ready, "" if it is.
+// ok returns the result for a live daemon. lacks is the reason why it is not ready, or "" if it is ready.
 func ok(lacks string) string {
 	if lacks == "" {
 		return "ok"

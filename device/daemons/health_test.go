@@ -14,7 +14,7 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// A daemon is ready if what it compares is consistent; it is live whatever it waits for.
+// A daemon is ready if the rows that it compares are consistent. It is live whatever it waits for.
 func TestReadyAndLive(t *testing.T) {
 	server := swsstest.StartServer(t)
 	r := server.Open()
@@ -86,7 +86,7 @@ func claimAs(t *testing.T, r *swss.Redis, h *health) {
 	}
 }
 
-// Text written by hand into the row of a daemon that is gone does not count as the daemon's. A process whose mark was
+// Text written by hand into the row of a daemon that has ended does not count as the daemon's. A process whose mark was
 // lost is live, but not ready until it has set the mark again.
 func TestForgedHealth(t *testing.T) {
 	server := swsstest.StartServer(t)

@@ -24,8 +24,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// RunHostIfd runs the daemon hostifd until ctx ends. It maintains Linux interfaces for those of the switch. syncd
-// makes and holds their devices, on request over the CPU port that it serves at a socket. They outlive this process.
+// RunHostIfd runs the daemon hostifd until ctx ends. It maintains Linux interfaces for those of the switch. syncd makes
+// and holds their devices, on request over the CPU port that it serves at a socket. The devices outlive this process.
 func RunHostIfd(ctx context.Context, r *swss.Redis, socket string, c Common) error {
 	kernel, err := hostifd.NewKernel()
 	if err != nil {
@@ -119,7 +119,7 @@ func hostifdLife(
 	return g.Wait()
 }
 
-// A cpuLine is the connection to the CPU port. It is opened again after syncd has gone.
+// A cpuLine is the connection to the CPU port. It is reopened after syncd has ended.
 type cpuLine struct {
 	socket string
 	log    *slog.Logger

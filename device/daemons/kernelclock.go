@@ -31,8 +31,8 @@ func followed(start time.Time, ask func() altmark.KernelClock) func() altmark.Ke
 	return f.clock
 }
 
-// clock compares the kernel's two clocks. Of several tries it uses the one with the shortest duration, which adds to
-// the error.
+// clock compares the kernel's two clocks. It uses the shortest of several readings, since the duration of a reading
+// adds to the error.
 func (f follower) clock() altmark.KernelClock {
 	k := f.ask()
 	within := time.Duration(1<<63 - 1)

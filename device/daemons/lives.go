@@ -20,13 +20,13 @@ const (
 	goodRun  = 10 * time.Second // after a run as long as this, the next one starts soon
 )
 
-// A life is one run of a daemon, from start to end; it keeps no state of an earlier one. claim is the daemon's mark
-// in the databases.
+// A life is one run of a daemon, from start to end. It keeps no state of an earlier run. claim is the daemon's mark in
+// the databases.
 type life func(ctx context.Context, h *health, claim *swss.Claim) error
 
 // runLives runs a daemon until ctx ends, one run after the other. A run starts when its databases accept writes. It
 // ends when a database was emptied, replaced, or claimed by another process, or when the ASIC's state is unknown. It
-// also ends when Redis was lost before it had begun.
+// also ends when the connection to Redis was lost before it had begun.
 func runLives(ctx context.Context, r *swss.Redis, h *health, log *slog.Logger, live life, dbs ...swss.DBName) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return h.beat(ctx, r, log) })
@@ -107,8 +107,8 @@ func mayHeal(err error) bool {
 		swss.IsMisuse(err) || swss.Why(err) != err.Error()
 }
 
-// standBack waits while another process of the daemon's name works, if err reports that it has claimed a database. Of
-// two processes, the one that started later works.
+// standBack waits while another process of the same daemon works, if err reports that it has claimed a database. If two
+// processes run, the later one works.
 func (h *health) standBack(ctx context.Context, r *swss.Redis, log *slog.Logger, err error) error {
 	var taken *swss.TakenError
 	if !errors.As(err, &taken) {

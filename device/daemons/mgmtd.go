@@ -63,8 +63,8 @@ func NewMgmt(cfg mgmt.Config) (*mgmt.Server, error) {
 	return mgmt.NewServer(cfg)
 }
 
-// ServeMgmt serves until ctx ends. While the databases are unusable, or another mgmtd works on them, clients are
-// rejected with the reason. own is the switch's page; nil means that there is none.
+// ServeMgmt serves until ctx ends. It rejects clients, with the reason, while the databases are unusable or another
+// mgmtd works on them. own is the switch's page. nil means that there is none.
 func ServeMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server, own *switchpage.Server, at Addresses, c Common,
 ) error {
 	c = c.Named("mgmtd")

@@ -19,8 +19,8 @@ import (
 const (
 	// pendingLimit is how long an object may wait before an alarm is raised.
 	pendingLimit = time.Minute
-	// startLimit is how long the daemons may take at the start before the objects that are not in force are logged
-	// anyway.
+	// startLimit is the time after which the objects that are not in force are logged, even if the daemons are still
+	// starting.
 	startLimit = 30 * time.Second
 	// maxCauses is the largest number of alarms of a table and kind; the rarest causes share the last.
 	maxCauses = 8

@@ -13,8 +13,9 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// Objects that have failed raise one alarm per table and cause, with a count and the first names; so do those that
-// wait for more than a minute. The alarm ends with its last object. Objects that are not in force are logged once.
+// Objects that have failed raise one alarm per table and cause, with a count and the first names. The same holds for
+// objects that wait for more than a minute. The alarm ends with its last object. Objects that are not in force are
+// logged once.
 func TestObjectAlarms(t *testing.T) {
 	r := swsstest.Start(t)
 	l := swss.NewListener(r)

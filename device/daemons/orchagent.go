@@ -51,7 +51,7 @@ type Orchagent struct {
 	doubt   *doubt    // that the ASIC's state is unknown; nil means that this is not reported
 }
 
-// A tamOrch is the orch of a TAM feature. It is an interface for the compile time: a package that uses the concrete
+// A tamOrch is the orch of a TAM feature. It is an interface to save compile time. A package that uses the concrete
 // type, even as a field of a field, compiles all of feature.Feature again.
 type tamOrch interface {
 	// ChipThere reports that the chip can be queried.
@@ -241,8 +241,8 @@ func (o *Orchagent) assembleTAM(ctx context.Context, r *swss.Redis, acl *aclorch
 	return nil
 }
 
-// Start creates the objects of all rows in APPL_DB, then makes syncd bring the ASIC to this view. It reports nothing
-// as active before. Rows that are not in force according to STATE_DB are left out of the view. They are applied
+// Start creates the objects of all rows in APPL_DB, then makes syncd bring the ASIC to this view. Until then it reports
+// nothing as active. Rows that are not in force according to STATE_DB are left out of the view. They are applied
 // afterwards as changes, since they may not fit, and would fail the whole view.
 func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
 	adopts := o.asic.Adopting()
@@ -288,7 +288,7 @@ func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
 	for _, feature := range o.tam {
 		feature.ViewApplied()
 	}
-	// rows that were in force come before those that wait for resources
+	// rows that were in force precede those that wait for resources
 	if _, err := o.Daemon.Step(ctx, now); err != nil {
 		return err
 	}
@@ -343,7 +343,7 @@ func (p routerPorts) Up(name string) bool {
 	return vlan || p.Orch.Up(name)
 }
 
-// RunOrchagent runs the daemon orchagent until ctx ends. When syncd is gone or does not answer, the state of the ASIC
+// RunOrchagent runs the daemon orchagent until ctx ends. When syncd has ended or does not answer, the state of the ASIC
 // is unknown. STATE_DB then reports that, and orchagent starts again once there is a syncd, as in SONiC.
 func RunOrchagent(ctx context.Context, r *swss.Redis, c Common) error {
 	c = c.Named("orchagent")

@@ -7,9 +7,10 @@ import (
 	"tamtam/swss"
 )
 
-// Stranger returns why a daemon's row is not from the process that has its databases, "" if it seems to be. A
-// daemon's row expires, and is renewed by the process whose mark is in the databases. A row written by hand does not
-// expire, or has another owner. A row that copies both cannot be distinguished from the daemon's.
+// Stranger returns the reason why a daemon's row was not written by the process that owns its databases. It returns ""
+// if it seems that it was. A daemon's row expires, and is renewed by the process whose mark is in the databases. A row
+// written by hand does not expire, or has another owner. A row that copies both cannot be distinguished from the
+// daemon's.
 func Stranger(ctx context.Context, r *swss.Redis, name string, state DaemonState) (string, error) {
 	if why, err := lasting(ctx, r, name); why != "" || err != nil {
 		return why, err
@@ -30,7 +31,7 @@ func lasting(ctx context.Context, r *swss.Redis, name string) (string, error) {
 	return "", nil
 }
 
-// otherOwner returns why a process that is ready is not the one that has the databases, "" if it is.
+// otherOwner returns the reason why a ready process is not the owner of the databases, or "" if it is.
 func otherOwner(ctx context.Context, r *swss.Redis, name string, state DaemonState) (string, error) {
 	if state.State != StateReady {
 		return "", nil // a daemon that starts has no mark yet

@@ -25,8 +25,8 @@ type strangers struct {
 	quiet time.Duration // how long they must be quiet before the next run
 }
 
-// met records whether a run of orchagent, which lasted for the given time, has met other clients. If it has, and soon
-// after the last time, the next run waits for longer.
+// met records whether a run of orchagent, which lasted for the given time, has detected requests of other clients. If
+// so, and soon after the last time, the next run waits longer.
 func (s *strangers) met(them bool, lasted time.Duration) {
 	if lasted > maxQuiet {
 		s.quiet = 0
@@ -36,7 +36,8 @@ func (s *strangers) met(them bool, lasted time.Duration) {
 	}
 }
 
-// leave waits until other clients make no more requests, if the last run met any. It calls tell with their number.
+// leave waits until other clients make no more requests, if the last run detected any. It calls tell with a text that
+// contains their number.
 func (s *strangers) leave(ctx context.Context, tell func(why string)) error {
 	if !s.there {
 		return nil

@@ -37,8 +37,8 @@ type ChipConfig struct {
 	// Samples and SamplePort are likewise for packets that are sampled or dropped.
 	Samples    *cpuport.Hub
 	SamplePort string
-	// Drive advances the chip's time, with the wall clock since start, and its frames until ctx ends. nil means that
-	// the wall clock and the wires do so.
+	// Drive advances the chip's time with the wall clock since start, and moves its frames, until ctx ends. nil means
+	// that the wires do so.
 	Drive func(ctx context.Context, chip *saisim.Chip, start time.Time) error
 	// Devices makes the host interfaces; nil means those of this host.
 	Devices netdev.Kernel
@@ -49,7 +49,7 @@ type ChipConfig struct {
 }
 
 // RunSyncd runs the daemon syncd with a simulated chip that is wired to live interfaces. The chip's time follows the
-// wall clock. Chip and ASIC_DB belong together: when that ends, syncd starts again with a new chip.
+// wall clock. Chip and ASIC_DB belong together. When they no longer match, syncd starts again with a new chip.
 func RunSyncd(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) error {
 	c = c.Named("syncd")
 	c.Renew = seldom(time.Now)

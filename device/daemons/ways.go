@@ -9,7 +9,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// ways adapts the routes to the interface of orchs that send packets of the switch's own.
+// ways adapts the routes to the interface of orchs that send the switch's own packets.
 type ways struct {
 	*routeorch.Orch
 	user string // the client that requests neighbours

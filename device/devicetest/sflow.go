@@ -68,7 +68,7 @@ func NewSFlowTestOn(t *testing.T, config device.ConfigDB) *SFlowTest {
 	return x
 }
 
-// take acts as a collector, and checks that no datagram is missing.
+// take receives a datagram as a collector does, and checks that none is missing.
 func (x *SFlowTest) take(to netip.AddrPort, b []byte) error {
 	d, err := wire.Decode(bytes.Clone(b))
 	if x.n[to]++; err != nil || d.Sequence != x.n[to] || d.Agent != netip.MustParseAddr("10.0.0.9") {

@@ -101,7 +101,8 @@ func checks() []check {
 	return append(append(list, daemonChecks()...), hostChecks()...)
 }
 
-// Run makes all checks, one after the other. Each has the same timeout, and none prevents the others.
+// Run makes all checks, one after the other. All have the same timeout, and a failed check does not prevent those that
+// follow.
 func Run(ctx context.Context, cfg Config) Report {
 	p := &patient{Config: cfg, r: swss.Look(cfg.Redis), proc: "/proc"}
 	defer p.r.Close()

@@ -64,7 +64,8 @@ func parseInfo(text string) map[string]string {
 	return info
 }
 
-// notSaid returns the result for information that the server does not provide, such as the one embedded in tamtam up.
+// notSaid returns the result for information that the server does not provide. For example, the server that is embedded
+// in tamtam up lacks some.
 func notSaid(what string) answer { return unknown("the server does not say its %s", what) }
 
 func (p *patient) number(of map[string]string, name string) (uint64, bool) {

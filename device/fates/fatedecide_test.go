@@ -124,8 +124,8 @@ func modelGroup(mac string) bool {
 	return n&1 != 0
 }
 
-// A modelEnd describes how and where a copy ended, and the tables that it passed. If only the CPU receives it, why is
-// the reason for which it goes nowhere else.
+// A modelEnd describes how and where a copy ended, and the tables that it passed. If only the CPU receives the copy,
+// why is the reason for which no port sends it.
 type modelEnd struct{ what, port, path, why, by string }
 
 // A modelSteps is a path as far as it is known.
@@ -505,7 +505,7 @@ func (d *modelDecision) route() {
 	}
 }
 
-// trap applies a trap to a packet that goes no further.
+// trap applies a trap to a packet that is not forwarded.
 func (d *modelDecision) trap(name, reason string) {
 	d.reason = reason
 	if d.traps[name] == "trap" {

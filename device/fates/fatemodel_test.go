@@ -11,9 +11,9 @@ import (
 	"tamtam/swss"
 )
 
-// A fateModel predicts the fate of a frame, only from the rows of CONFIG_DB and the bytes of its headers. It is
-// written from docs/forwarding.md, SAI and the RFCs, and shares no code with the chip's engines. It does not know how
-// the chip hashes: where a hash decides, it has all outcomes.
+// A fateModel predicts the fate of a frame, only from the rows of CONFIG_DB and the bytes of its headers. It is written
+// from docs/forwarding.md, SAI and the RFCs, and shares no code with the chip's engines. It does not compute the chip's
+// hashes: where a hash decides, it has all outcomes.
 type fateModel struct {
 	mac    string
 	places map[string]*modelPlace // ports and PortChannels, by name

@@ -155,7 +155,7 @@ func (f *fated) set(row string, fields swss.FieldValues) {
 // head returns the part of a frame that a record contains.
 func head(frame []byte) string { return string(frame[:min(len(frame), schema.DefaultTruncate)]) }
 
-// come sends frames into a port, so far apart that each is done before the next.
+// come sends frames into a port, so far apart that each has left the switch before the next enters.
 func (f *fated) come(in string, frames ...[]byte) {
 	f.Helper()
 	for _, data := range frames {
@@ -360,7 +360,7 @@ func (f *fated) counters() {
 // fateCases are the cases of the gate, in which all reasons occur.
 var fateCases = randtest.Cases{Seed: 5, Count: 4}
 
-// Records, counters, accounts and the oracle for random packets through random switches match a model that knows only
+// Random packets pass through random switches. Records, counters, accounts and the oracle match a model that uses only
 // the rows of CONFIG_DB and the packets' headers.
 func TestFates(t *testing.T) {
 	racetest.Stepped(t)

@@ -29,8 +29,8 @@ func someFrames(t *testing.T, n int) (list []devicetest.Packet) {
 	return list
 }
 
-// From a configured session to decoded paths: every packet of the flow group has a record at the collector, by UDP or
-// ERSPAN, sampled or not, and the plan's file decodes its path.
+// For every packet of a session's flow group, the collector receives a record by UDP or ERSPAN, sampled or not. The
+// file of the recording plan decodes the packet's path.
 func TestRecordingSession(t *testing.T) {
 	racetest.Stepped(t)
 	const bridged = "chip.port > chip.trap > chip.learning > chip.router_mac miss > chip.fdb > chip.mtu hit"

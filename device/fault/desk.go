@@ -18,15 +18,15 @@ import (
 	"tamtam/swss"
 )
 
-// Times of a desk.
+// Timeouts and intervals of a desk.
 const (
 	beat     = time.Second     // interval between writes of the row
 	life     = 5 * time.Second // time until the row expires
 	patience = 5 * time.Second // limit for one request to Redis
 )
 
-// A Desk handles requests to inject faults into one daemon, and reports the injected faults. A nil Desk accepts none
-// and has none.
+// A Desk is the fault controller of one daemon. It handles requests to inject faults, and reports the injected ones. A
+// nil Desk accepts no requests and has no faults.
 type Desk struct {
 	*Rules
 	redis   *swss.Redis
@@ -36,15 +36,15 @@ type Desk struct {
 	told    []string // ids in the daemon's row
 }
 
-// NewDesk returns the desk of a daemon. If allowed is false, it accepts no requests, and only undoes the faults that
-// an earlier process of the daemon has left.
+// NewDesk returns the fault controller of a daemon. If allowed is false, it accepts no requests, and only undoes the
+// faults that an earlier process of the daemon has left.
 func NewDesk(daemon string, r *swss.Redis, allowed bool, log *slog.Logger) *Desk {
 	d := &Desk{Rules: NewRules(time.Now), redis: r, log: log, allowed: allowed}
 	d.at = daemon
 	return d
 }
 
-// Takes reports whether the daemon accepts faults.
+// Takes reports whether the daemon accepts faults. A nil Desk does not.
 func (d *Desk) Takes() bool { return d != nil && d.allowed }
 
 // SAI returns the chip behind a layer that injects the faults.
@@ -163,7 +163,7 @@ func (d *Desk) leave(ctx context.Context) {
 
 func (d *Desk) table() *swss.Table { return swss.NewTable(d.redis.DB(swss.StateDB), Table) }
 
-// tell writes the daemon's row. If Redis is full, the old row stays.
+// tell writes the row with the daemon's faults to STATE_DB. If Redis is full, the old row stays.
 func (d *Desk) tell(ctx context.Context, list []Injected) error {
 	row := swss.FieldValues{}
 	for _, n := range list {
@@ -195,7 +195,7 @@ func (d *Desk) tell(ctx context.Context, list []Injected) error {
 	return nil
 }
 
-// answer performs a request and sends the result.
+// answer executes a request and sends the result.
 func (d *Desk) answer(ctx context.Context, q swss.KeyOpFieldsValues) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -285,7 +285,7 @@ type clocks struct {
 	hostsAhead time.Duration
 }
 
-// Drive gives the desk a new chip, and sets its clock like that of the old one.
+// Drive sets the chip whose clock the desk controls. It sets that clock like the former chip's.
 func (d *Desk) Drive(chip Clock) error {
 	if !d.Takes() {
 		return nil

@@ -74,7 +74,7 @@ func write(t *testing.T, r *swss.Redis) error {
 	return swss.NewTable(r.DB(swss.ApplDB), "T").Set(t.Context(), "k", swss.FieldValues{"f": "v"})
 }
 
-// A fault is in force when the request is answered, is reported until it is cleared, and then gone.
+// A fault is in force when the request is answered, and is reported until it is cleared. Then no trace of it is left.
 func TestInjectAndClear(t *testing.T) {
 	servers(t, func(t *testing.T, r *swss.Redis) {
 		d, _ := open(t, r, "syncd", true)
@@ -102,8 +102,8 @@ func TestInjectAndClear(t *testing.T) {
 	})
 }
 
-// Faults are rejected by daemons that are not allowed, gone, or of the wrong kind. The answer contains the reason,
-// and no fault is reported.
+// Faults are rejected if the daemon does not allow them, does not run, or is of the wrong kind. The answer contains the
+// reason, and no fault is reported.
 func TestRefused(t *testing.T) {
 	servers(t, func(t *testing.T, r *swss.Redis) {
 		health := swss.NewTable(r.DB(swss.StateDB), schema.StateHealth)
@@ -149,7 +149,7 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// After any request, the desk continues, and answers clients that wait for an answer.
+// After any request, the desk continues to answer clients.
 func TestHostileRequests(t *testing.T) {
 	servers(t, func(t *testing.T, r *swss.Redis) {
 		open(t, r, "syncd", true)
@@ -392,7 +392,7 @@ func TestClockStep(t *testing.T) {
 	}
 }
 
-// A nil desk, or one that is not allowed, disturbs nothing.
+// A nil desk, or a desk that accepts no faults, has no effect.
 func TestNoDesk(t *testing.T) {
 	var none *Desk
 	for _, d := range []*Desk{none, NewDesk("syncd", swsstest.Start(t), false, nil)} {

@@ -12,8 +12,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Table is the table of STATE_DB in which the desks report their faults. It has a row for each daemon, with one field
-// for each fault, by its id.
+// Table is the table of STATE_DB in which daemons report their faults. It has a row for each daemon, with one field for
+// each fault. The field's name is the fault's id.
 const Table = "TAMTAM_FAULT"
 
 // Fields of a report, in addition to those of the fault.

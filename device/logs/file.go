@@ -12,8 +12,9 @@ const (
 	FilesKept = 5        // earlier files
 )
 
-// A File is a bounded file for appending. When it reaches FileBytes, it is renamed to FILE.1, and so on. It may be
-// renamed or removed at any time, as by logrotate: the next line goes into a new file. Only its owner can read it.
+// A File is a bounded file for appending. When it reaches FileBytes, it is renamed to FILE.1, FILE.1 to FILE.2, and so
+// on. It may be renamed or removed at any time, for example by logrotate. The next line is then written to a new file.
+// Only its owner can read it.
 type File struct {
 	name string
 	most int64

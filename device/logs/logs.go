@@ -2,7 +2,7 @@
 // thousand rows logs only the first ones in full, and then the number of further ones. So nothing is left out
 // silently, and STATE_DB has the result of each row.
 //
-// What belongs here: the form and the amount of the log. The daemons decide what to log.
+// What belongs here: the form and the amount of the log. The daemons choose the messages.
 package logs
 
 import (
@@ -41,9 +41,9 @@ func (f Format) Handler(w io.Writer, level slog.Level) slog.Handler {
 	return slog.NewTextHandler(w, opts)
 }
 
-// Messages of one kind have the same text and level and come from the same daemon. The first ones, as many as First,
-// are written in full. Those that follow within Period are counted, and their number is written when it ends. That
-// repeats until a Period without messages.
+// Messages of one kind have the same text, level and daemon. The first ones, as many as First, are written in full.
+// Those that follow within Period are counted, and their number is written when it ends. That repeats until a Period
+// without messages.
 const (
 	First  = 10
 	Period = 10 * time.Second
@@ -65,7 +65,7 @@ type kind struct {
 	from, message string // attributes that the logger adds to each; the text
 }
 
-// A flood holds the messages of one kind since it was quiet.
+// A flood describes the messages of one kind since the last period without any.
 type flood struct {
 	written, more int
 	since         time.Time    // time of the first unwritten message

@@ -49,8 +49,8 @@ func wait(d time.Duration) {
 	synctest.Wait()
 }
 
-// A flood of one kind is logged as the first ten, a count per period, and a last one when it is over; then it starts
-// again.
+// A flood of messages of one kind is logged as the first ten messages, a count per period, and a last count when it is
+// over. A later flood is logged in the same form.
 func TestFloodIsCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer

@@ -51,7 +51,7 @@ type DropRow struct {
 	Reasons map[string]uint64 `json:"reasons,omitempty"`
 }
 
-// mostRows is the largest number of rows in an answer; the others are counted together.
+// mostRows is the largest number of rows in an answer. Further rows are added up in one.
 const mostRows = 1000
 
 // drops answers a JSON request for drops.

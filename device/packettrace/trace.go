@@ -22,7 +22,8 @@ type Answer struct {
 	Frame string `json:"frame"`          // hexadecimal
 	Fate  string `json:"fate"`           // as a short text
 	Note  string `json:"note,omitempty"` // a defect of the frame
-	// Pending is a longer route than the one used, configured or learned, that is not in the chip, with the reason.
+	// Pending names a configured or learned route that is longer than the used one but not in the chip, with the
+	// reason. It is "" if there is none.
 	Pending  string    `json:"pending-route,omitempty"`
 	Lookups  []Lookup  `json:"lookups"`
 	Copies   []Copy    `json:"copies"`

@@ -30,7 +30,7 @@ type WouldPass struct {
 // frameOverhead is the largest number of bytes that a frame adds to its IP packet: Ethernet, tag, FCS.
 const frameOverhead = 22
 
-// Limits for the changes that are tried. A fork of a chip with large tables takes a while.
+// Limits for the changes that are tried. The fork of a chip with large tables is slow.
 const (
 	mostTried = 24
 	tryFor    = 8 * time.Second

@@ -84,7 +84,7 @@ type End struct {
 	Unknown []string `json:"unknown,omitempty"` // the unknown parts of its lookups
 }
 
-// A book answers questions about the fates of packets. It remembers the names of deleted entries.
+// A book answers requests about the fates of packets. It remembers the names of deleted entries.
 type book struct{ names map[config.ID]string }
 
 func (q *FlowRequest) flow() (f saisim.Flow, last int, err error) {
@@ -186,7 +186,7 @@ func (b *book) Flow(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q Flo
 	return a, nil
 }
 
-// tell adds the counted fates to the answer; packets that were not dropped are known only since then.
+// tell adds the counted fates to the answer. Packets that were not dropped are known only from since on.
 func (a *FlowAnswer) tell(n *names, chip *saisim.Chip, count tally, since saisim.Cycle) {
 	for _, x := range count.all {
 		fate := FlowFate{Fate: x.what, Count: x.n, First: n.time(chip, x.first), Last: n.time(chip, x.last), at: x.last}

@@ -21,7 +21,7 @@ type changes struct {
 	told     bool      // that they do not answer was reported
 }
 
-// A watched table is a table whose rows have a word for their state.
+// watched is a table whose rows have a word for their state, such as a status.
 type watched struct {
 	*swss.Subscriber
 	last  map[string]string // the last reported word, by key
@@ -29,7 +29,7 @@ type watched struct {
 	say   func(key string, was string, row map[string]string) (word string, m syslog.Message)
 }
 
-// quiet is how long the databases may not answer before that is reported.
+// quiet is the time without an answer of the databases after which that is reported.
 const quiet = 5 * time.Second
 
 func newChanges(r *swss.Redis, tell func(syslog.Message)) *changes {
@@ -104,7 +104,7 @@ func (c *changes) missed(now time.Time, err error) {
 	}
 }
 
-// take reports a row if its word has changed.
+// take reports a row by calling tell, if the row's word has changed.
 func (t *watched) take(now time.Time, item swss.KeyOpFieldsValues, tell func(syslog.Message)) {
 	was, known := t.last[item.Key]
 	var row map[string]string

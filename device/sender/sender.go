@@ -1,7 +1,7 @@
-// Package sender runs the outputs by which a switch sends on its own. It derives the outputs from the flags of mgmtd
-// and the rows of CONFIG_DB, reports the state of each, and turns changes into messages for syslog servers.
+// Package sender runs the outputs that a switch sends without a request. It derives them from the flags of mgmtd and
+// the rows of CONFIG_DB, and reports the state of each. It converts changes into messages for syslog servers.
 //
-// What belongs here: from rows to outputs, and from changes of the databases to messages. The protocols are in
+// What belongs here: the conversion of rows to outputs, and of database changes to messages. The protocols are in
 // mgmt/outputs. Nothing here delays writers of the databases: rows are read after Redis has reported a change, and
 // messages go into spools.
 package sender
@@ -228,7 +228,7 @@ func (s *Sender) start(ctx context.Context, want spec) {
 	s.cfg.Log.Info("output begins", "output", want.name, "to", want.to)
 }
 
-// tell writes the state of each output.
+// tell writes the state of each output to STATE_DB.
 func (s *Sender) tell(ctx context.Context, now time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, redisFor)
 	defer cancel()

@@ -27,7 +27,7 @@ const freshBook = 2 * time.Second
 // bookWait is the default of Config.BookWait.
 const bookWait = 2 * time.Second
 
-// A bookDesk reads the account of drops.
+// A bookDesk reads the drop account and caches it.
 type bookDesk struct {
 	turn chan struct{} // semaphore of the one reader
 	wait time.Duration
@@ -64,7 +64,7 @@ func (d *bookDesk) read(ctx context.Context, r *reader) *web.Book {
 	return d.last
 }
 
-// take requests from syncd the drops by reason, port or rule.
+// take requests the drops by reason, port or rule from syncd, and adds them to the account.
 func take(ctx context.Context, r *reader, by string, book *web.Book) error {
 	last := 0
 	if by == "rule" {

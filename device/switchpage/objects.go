@@ -48,7 +48,7 @@ func objectsOf(t schema.Table, rows map[string]swss.FieldValues) (list []web.Obj
 	return list
 }
 
-// standing returns the meaning of a status; SONiC's words come in both cases.
+// standing returns the meaning of a status. It ignores case, since SONiC's words occur in both.
 func standing(t schema.Table, s schema.Status) web.Standing {
 	is := func(word string) bool { return word != "" && strings.EqualFold(s.Status, word) }
 	switch {

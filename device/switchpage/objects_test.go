@@ -11,8 +11,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// The page lists parts that no daemon applies: with the status of a row that has one, and separately for rows without
-// status and for tables that the switch does not implement.
+// The page lists parts that no daemon applies. They are shown with the status of a row that has one. Rows without
+// status, and tables that the switch does not implement, are listed separately.
 func TestUnappliedObjects(t *testing.T) {
 	r := swsstest.Start(t)
 	state := r.DB(swss.StateDB).Client()

@@ -29,14 +29,14 @@ type Item struct {
 	Collect func(ctx context.Context) (text []byte, note string, err error)
 }
 
-// A Config describes what is packed.
+// A Config describes the content of the archive.
 type Config struct {
 	Doctor doctor.Config
 	Tails  []string // files whose ends are packed: recordings and logs
 	More   []Item
 }
 
-// A Manifest lists what is in the archive, and what is missing.
+// A Manifest lists the files in the archive, and those that could not be collected.
 type Manifest struct {
 	Time    time.Time `json:"time"`
 	Version string    `json:"version"`
@@ -132,7 +132,7 @@ func (c *collection) failed(name string, err error) {
 	c.manifest.Failed = append(c.manifest.Failed, Failure{name, swss.Why(err)})
 }
 
-// collect adds a file. It gives up on a file that takes too long.
+// collect adds a file. After a time limit it abandons the file.
 func (c *collection) collect(ctx context.Context, item Item) {
 	text, note, err := bounded(ctx, item)
 	if err != nil {

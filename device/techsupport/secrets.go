@@ -13,9 +13,9 @@ const (
 	leastSecret = 4 // shorter values occur everywhere
 )
 
-// words matches parts of the names of fields with secrets in SONiC's databases and in Redis' settings: TACPLUS and
-// RADIUS passkey, LDAP bind_password, SNMP_USER_*_PASSWORD, BGP auth_password, MACSEC_PROFILE primary_cak and SAI's
-// SAK, AUTH_KEY and SALT, requirepass, masterauth, tls-key-file-pass.
+// words matches parts of the names of fields with secrets in SONiC's databases and in Redis' settings. Examples are
+// TACPLUS and RADIUS passkey, LDAP bind_password, SNMP_USER_*_PASSWORD, BGP auth_password, MACSEC_PROFILE primary_cak
+// and SAI's SAK, AUTH_KEY and SALT, requirepass, masterauth, tls-key-file-pass.
 const words = `passkey|passwd|password|passphrase|secret|credential|token|private_?key|auth_?key|auth_?pass|` +
 	`requirepass|masterauth|file-pass|snmp_?\w*community|(?:primary|fallback)_cak|_psk|attr_sak|attr_salt`
 

@@ -73,8 +73,8 @@ const (
 	mostHolders = 3
 )
 
-// holder returns a description of the process that has claimed an interface. It is not reliable, since any process
-// can bind the name, and describe itself in any way.
+// holder returns a description of the process that has claimed an interface. The description is not reliable, since any
+// process can bind the name and describe itself as it likes.
 func holder(index int) string {
 	f, err := os.Open("/proc/thread-self/net/unix")
 	if err != nil {

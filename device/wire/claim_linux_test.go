@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	os.Exit(1)
 }
 
-// Of two switches at one interface, the second reports the holder, has a link that is down and receives no frame. It
+// If two switches use one interface, the second reports the holder, has a link that is down and receives no frame. It
 // gets the interface when the first ends.
 func TestTakenInterface(t *testing.T) {
 	t.Parallel()

@@ -1,11 +1,11 @@
-// Package wire connects a live switch: it moves frames between the interfaces of a Linux host and the ports of a
-// simulated chip, and advances the chip's time with the wall clock.
+// Package wire connects a live switch to a network. It moves frames between the interfaces of a Linux host and the
+// ports of a simulated chip. It advances the chip's time with the wall clock.
 //
 // Frames are read in batches from a ring that the kernel writes, each with the time at which the kernel received it.
-// They are written with one system call for many. The kernel leaves work undone on a virtual interface, which this
-// package does like a network card: it completes checksums and cuts long TCP segments, since the chip must see frames
-// as they are on a wire. On output, consecutive TCP segments are joined again for the kernel. A frame that is lost
-// between the interface and the chip is counted, with the reason.
+// One system call writes many frames. On a virtual interface, the kernel leaves work to the network card, which this
+// package does. It completes checksums and cuts long TCP segments, since the chip must receive frames as they are on a
+// wire. On output, consecutive TCP segments are joined again for the kernel. A frame that is lost between the interface
+// and the chip is counted, with the reason.
 //
 // What belongs here: the handling of interfaces. This package does not depend on Redis, SAI or the chip's forwarding.
 package wire
@@ -18,7 +18,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Config describes what is wired.
+// Config describes the chip, its wires, and the functions that Run calls.
 type Config struct {
 	Chip  *saisim.Chip
 	Start time.Time         // time of the chip's cycle 0, with the monotonic clock
@@ -70,8 +70,8 @@ type Port struct {
 	Counters
 }
 
-// Counters holds the totals of a wire since the chip's start. They count frames as the chip sees them; each piece of
-// a long one counts.
+// Counters holds the totals of a wire since the chip's start. They count frames as the chip receives or sends them, so
+// each piece of a long frame counts.
 type Counters struct {
 	Received, Sent uint64 // frames passed to the chip; frames accepted by the interface
 	Cut            uint64 // frames that arrived uncut, each of which became several

@@ -5,10 +5,10 @@ import (
 	"encoding/binary"
 )
 
-// A joiner joins consecutive TCP segments into one frame for the kernel to cut, as a network card does on receipt.
-// The kernel's stack then handles a dozen frames at once. It joins only frames that the kernel would cut into exactly
-// the same frames again: equal headers except for the numbers, correct checksums, and no bytes after the packet. For
-// example, a frame with a stamp is not joined.
+// A joiner joins consecutive TCP segments into one frame for the kernel to cut, as a network card does on receipt. The
+// kernel's stack then handles a dozen frames at once. It joins only frames that the kernel would cut into exactly the
+// same frames again. Their headers must be equal except for the numbers, their checksums correct, and no bytes may
+// follow the packet. For example, a frame with a stamp is not joined.
 type joiner struct {
 	headers
 	size   int  // bytes of payload of every piece but the last

@@ -80,8 +80,8 @@ func upOrDown(up bool) string {
 	return "down"
 }
 
-// Close ends the use of the interfaces. It sets those down that were set up here, so that no peer sends into a switch
-// that has ended. keep leaves them up for the next process.
+// Close ends the use of the interfaces. It sets the interfaces down that it has set up, so that no peer sends to a
+// switch that has ended. If keep is set, it leaves them up for the next process.
 func (l *Links) Close(keep bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

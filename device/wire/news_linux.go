@@ -35,7 +35,7 @@ func newListener() (l *listener, deaf, err error) {
 	if l.stop, err = newWaker(); err != nil {
 		return nil, nil, err
 	}
-	// Any kind of socket will do, and this kind needs no capability: a switch without wires has none.
+	// Any kind of socket can be used. This kind needs no capability, and a switch without wires has none.
 	if l.ask, err = unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0); err != nil {
 		l.stop.close()
 		return nil, nil, fmt.Errorf("wires: open a socket: %w", err)
@@ -60,7 +60,7 @@ var openNews = func() (fd int, err error) {
 	return fd, nil
 }
 
-// run calls tell whenever an interface may have changed, and periodically, until ctx ends.
+// run calls tell when an interface may have changed, and periodically, until ctx ends.
 func (l *listener) run(ctx context.Context, names []string, tell func()) {
 	defer context.AfterFunc(ctx, l.stop.wake)()
 	polls := []unix.PollFd{{Fd: int32(l.stop.fd), Events: unix.POLLIN}, {Fd: int32(l.news), Events: unix.POLLIN}}

@@ -297,8 +297,8 @@ func joinAll(frames [][]byte) (sent [][]byte, loads []offload) {
 	return sent, loads
 }
 
-// Frames are joined only if the kernel would cut them into the same bytes again. If two consecutive frames differ in
-// any other way, they are sent unchanged.
+// Frames are joined only if the kernel would cut them into the same bytes again. If two consecutive frames have any
+// other difference, they are sent unchanged.
 func TestJoinChangesNothing(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 300}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -331,7 +331,7 @@ func TestChecksumIsCompleted(t *testing.T) {
 	})
 }
 
-// The kernel leaves the checksum of SCTP undone in the same way, but it is not one of RFC 1071.
+// The kernel leaves the checksum of SCTP undone, too, but it is not one of RFC 1071.
 func TestChecksumOfSCTP(t *testing.T) {
 	buf := gopacket.NewSerializeBuffer()
 	err := gopacket.SerializeLayers(buf, gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true},

@@ -11,8 +11,8 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// Whether frames are sent by the pump or in parallel, they arrive in order, and each is either sent or lost: the last
-// thousand while the receiver's end is down.
+// Whether frames are sent by the pump or in parallel, they arrive in order, and each is counted as sent or as lost. The
+// last thousand are lost, because the receiver's end is down.
 func TestOutlet(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 1}, testOutlet)
 }

@@ -21,8 +21,8 @@ const (
 	tellPeriod = time.Second
 	// batch is the largest number of frames read from one port in a turn.
 	batch = 256
-	// mostFrames is the largest number of frames after cutting in a turn: more than 256 of 64 kB become with the MTU
-	// of Ethernet. A host may request very small pieces.
+	// mostFrames is the largest number of frames after cutting in a turn. It exceeds the number of pieces of 256 frames
+	// of 64 kB at the MTU of Ethernet. It is a bound because a host may request very small pieces.
 	mostFrames = 16384
 	// spin is the time before the chip's next event below which the pump does not sleep.
 	spin = 50 * time.Microsecond

@@ -181,8 +181,8 @@ type interfaceState struct {
 	mtu       int
 }
 
-// look returns the interface's state, and binds to a new interface that is up. If an interface comes up during bind,
-// the kernel may never deliver its frames. The queries use the socket, which stays in its network namespace.
+// look returns the interface's state, and binds to a new interface that is up. If an interface were set up during bind,
+// the kernel might never deliver its frames. The queries use the socket, which stays in its network namespace.
 func (s *socket) look() (interfaceState, error) {
 	var is interfaceState
 	ask := s.ask
@@ -212,7 +212,7 @@ func (s *socket) look() (interfaceState, error) {
 }
 
 // bound reports whether the socket is still bound in the kernel. The kernel unbinds it from an interface that
-// disappears or moves to another network namespace. An interface that comes back may have the same index.
+// disappears or moves to another network namespace. An interface that reappears may have the same index.
 func (s *socket) bound() bool {
 	a, err := unix.Getsockname(s.fd)
 	at, ok := a.(*unix.SockaddrLinklayer)

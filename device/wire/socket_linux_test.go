@@ -57,7 +57,7 @@ func TestInterfaceComesBack(t *testing.T) {
 	}
 }
 
-// A long frame that is read after its link went down is the frame of its slot, and so are those after it.
+// A long frame that is read after its link is down belongs to its slot, and so do the frames after it.
 func TestLongFrameBeforeLinkDown(t *testing.T) {
 	r := newRig(t)
 	var s *socket
@@ -179,8 +179,8 @@ func TestTinyPieces(t *testing.T) {
 	}
 }
 
-// A frame that arrives during a turn enters at the kernel's time, not at the start of the turn, which would be before
-// it was sent.
+// A frame that arrives during a turn enters at the kernel's time. The start of the turn would be before the frame was
+// sent.
 func TestArrivesWhenItCame(t *testing.T) {
 	r := newRig(t)
 	l := &line{Port: Port{Name: "Ethernet0"}}

@@ -43,7 +43,7 @@ func (r *rig) names(t *testing.T, names ...string) (free func()) {
 }
 
 // A process that has an interface's name but is not a switch keeps the port down with a readable reason, whatever its
-// name. The other ports work, and the port comes up when the name is free.
+// name. The other ports work, and the port is up when the name is free.
 func TestSquattedClaim(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -104,11 +104,11 @@ func within(file string, err error) error {
 	return fmt.Errorf("%s: %w", file, err)
 }
 
-// TellsApart reports whether callers are users with names of their own.
+// TellsApart reports whether users are configured, so that callers have different names.
 func (g *Guard) TellsApart() bool { return len(g.accounts.get().list) > 0 }
 
 // RightsOf returns a user's present rights and role. If the user no longer exists, it returns the rights of the role
-// had. A nil view means everything. known is false if the role no longer exists.
+// had. A nil view has all rights. known is false if the role no longer exists.
 func (g *Guard) RightsOf(name string, had access.Role) (v *rights.View, role access.Role, known bool) {
 	a := g.accounts.get()
 	if u, ok := a.users[name]; ok {

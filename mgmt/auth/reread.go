@@ -11,9 +11,9 @@ import (
 )
 
 // Files of users, roles and certificates are read again while the server runs. They are checked when their content is
-// needed, at most once per rereadPeriod. They are small, so their content is compared; a modification time may not
-// change. If a file cannot be read, or is wrong, the former content stays in force. The log and [mgmt.Server.Troubles]
-// report that until it is corrected.
+// needed, at most once per rereadPeriod. Their content is compared, because a modification time may stay the same. The
+// files are small. If a file is unreadable or invalid, the former content stays in force. The log and
+// [mgmt.Server.Troubles] report that until it is corrected.
 
 // rereadPeriod bounds the age of the content of files.
 const rereadPeriod = time.Second

@@ -148,7 +148,7 @@ func (c *Caller) who() []slog.Attr {
 
 func auditText(text string) string { return tree.Cut(tree.OneLine(text), maxAuditText) }
 
-// Did records an action of a caller, or its refusal.
+// Did records an action of a caller and its result, which may be a refusal.
 func (t *Trail) Did(ctx context.Context, operation string, paths []string, input string, err error) {
 	if t.to == nil {
 		return

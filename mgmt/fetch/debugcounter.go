@@ -16,7 +16,7 @@ const debugCountedSince = schema.FieldCountedSince + schema.FlexDebugCounter
 
 // A debugCount is the values of a debug counter.
 type debugCount struct {
-	// The counter's SAI object; values of another object of the same name are ignored.
+	// Object is the counter's SAI object. Values of another object of the same name are ignored.
 	Object string            `json:"object"`
 	Life   string            `json:"life"`   // the mark of the syncd run that counted
 	Counts map[string]uint64 `json:"counts"` // by port; the switch's is at ""
@@ -82,7 +82,7 @@ func (r Reader) DebugRows(ctx context.Context, first string) (map[string]map[str
 		out[name] = map[string]string{"statistic": c.stat}
 		for of, n := range c.Counts {
 			since := c.Since[of]
-			// Else it has restarted.
+			// Otherwise it has restarted.
 			if from, cleared := base.Counts[of]; cleared && from <= n && base.Since[of] == since {
 				n -= from
 				if since != "" {

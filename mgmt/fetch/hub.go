@@ -62,7 +62,8 @@ func NewHub(r *swss.Redis, log *slog.Logger, now func() time.Time, claim func() 
 	return h
 }
 
-// turn waits for the turn to read the sources, and returns the function that gives it back.
+// turn waits until the caller may read the sources, and returns the function that ends its turn. One caller has the
+// turn at a time.
 func (h *Hub) turn(ctx context.Context) (release func(), err error) {
 	select {
 	case <-h.reading:
@@ -167,7 +168,7 @@ func (h *Hub) run(ctx context.Context, l *swss.Listener) {
 	}
 }
 
-// Step returns when all earlier writes have been passed on.
+// Step waits until all earlier writes have been passed on.
 func (h *Hub) Step(ctx context.Context) error {
 	l := h.connection()
 	if l == nil {
@@ -222,7 +223,7 @@ func (h *Hub) pass(ctx context.Context) error {
 	return nil
 }
 
-// settle records the outcome of passing on. After a failure, every subscriber checks whether the databases are
+// settle records whether changes were passed on. After a failure, every subscriber checks whether the databases are
 // readable.
 func (h *Hub) settle(err error) {
 	h.mu.Lock()

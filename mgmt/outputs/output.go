@@ -14,8 +14,7 @@ import (
 type Link interface {
 	// Connect makes a new connection, and closes the former one.
 	Connect(ctx context.Context) error
-	// Send sends one message. After an error other than [RefusedError] and [BusyError] the connection must be made
-	// again.
+	// Send sends one message. After an error other than [RefusedError] and [BusyError], Connect must be called again.
 	Send(ctx context.Context, data []byte) error
 	// Close ends the connection.
 	Close()
@@ -35,7 +34,7 @@ func (e *RefusedError) Error() string { return e.Err.Error() }
 // Unwrap returns the receiver's error.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// A BusyError means that the receiver must be tried again, after some time. The connection stays.
+// A BusyError means that the message must be sent again after some time. The connection stays.
 type BusyError struct {
 	Err   error
 	After time.Duration // zero if the receiver has not specified it
@@ -80,7 +79,7 @@ type Status struct {
 type Output struct {
 	*Spool
 	link Link
-	// Least is the first wait after a failure; 0 means a second.
+	// Least is the first wait after a failure. 0 means one second.
 	Least time.Duration
 	// Connected, if set, is called when there is a connection, before anything is sent.
 	Connected func()

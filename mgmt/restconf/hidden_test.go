@@ -483,7 +483,7 @@ func (g *guarded) keys(db swss.DBName) []string {
 	return keys
 }
 
-// say writes a row whose values have 0x1f for blanks.
+// say writes a row, in whose text 0x1f stands for a blank.
 func (g *guarded) say(name, text string) {
 	g.t.Helper()
 	db, key, _ := strings.Cut(name, " ")

@@ -10,7 +10,7 @@ import (
 )
 
 // doubts records which results are uncertain while a Set has errors: those of entries that failed steps name. An error
-// that such an entry may explain is not reported, since it may disappear with the error of the step.
+// that such an entry may explain is not reported, since it may disappear when the step is corrected.
 type doubts struct {
 	// at has, by entry, the nodes below which everything is uncertain; true includes the lists below.
 	at map[string]map[*tree.Node]bool

@@ -101,7 +101,7 @@ func (p *setParser) resolve(op gpb.UpdateResult_Operation, path *gpb.Path, val *
 	return nil
 }
 
-// candidates returns the targets that a refused path may have meant: any name may replace the one that does not exist.
+// candidates returns the targets that a refused path may have meant. Any name may replace the name that does not exist.
 func (p *setParser) candidates(w tree.Resolver, reached tree.Target) []tree.Target {
 	if w.Lost.Node == nil || reached.Node != w.Lost.Node || w.LostAt >= len(w.Elems) {
 		return []tree.Target{reached}
@@ -191,7 +191,8 @@ func (b badKeys) has(g *tree.List, keys []string) bool {
 	return false
 }
 
-// keysAllowed returns the assignments to entries with valid keys. An invalid key may have meant any other of its list.
+// keysAllowed returns the assignments to entries with valid keys. An invalid key may have been meant as any other key
+// of its list.
 func (p *setParser) keysAllowed(as []assignment) ([]assignment, badKeys) {
 	bad := badKeys{}
 	for _, a := range as {
@@ -214,7 +215,7 @@ func (p *setParser) keysAllowed(as []assignment) ([]assignment, badKeys) {
 	return slices.DeleteFunc(as, func(a assignment) bool { return bad.has(a.group, a.keys) }), bad
 }
 
-// prefetch reads the entries that the steps name in few round trips.
+// prefetch reads the entries that the steps name in a small number of round trips.
 func (t *Tx) prefetch(ctx context.Context, steps []Step) error {
 	want := map[*tree.List][][]string{}
 	for _, st := range steps {
@@ -264,7 +265,7 @@ func (t *Tx) Do(ctx context.Context, steps []Step, parsed *Faults) error {
 	return t.faults.err()
 }
 
-// execute executes a step. Failed parts are faults, and uncertain; an error comes from the database.
+// execute executes a step. Failed parts are recorded as faults and as uncertain. The error is that of a database.
 func (t *Tx) execute(ctx context.Context, st Step) error {
 	if st.Op == gpb.UpdateResult_DELETE || st.Op == gpb.UpdateResult_REPLACE {
 		for _, x := range st.target {
@@ -413,8 +414,8 @@ func (t *Tx) removeBelow(ctx context.Context, x tree.Target, g *tree.List, repla
 	return nil
 }
 
-// removeOwned deletes the entries owned by deleted entries, if goes accepts them. Otherwise addresses, for example,
-// would be in force again for the next interface of that name.
+// removeOwned deletes the entries owned by deleted entries, if goes accepts them. If it did not, an interface's
+// addresses, for example, would be in force again for the next interface of that name.
 func (t *Tx) removeOwned(ctx context.Context, es []*txEntry, goes func(*txEntry) bool) error {
 	var lists []tree.Owned
 	gone := map[tree.Owned]map[string]*txEntry{}

@@ -9,8 +9,9 @@ import (
 	"tamtam/mgmt/tree"
 )
 
-// putThrough executes an assignment at the path where the data is configured. It returns false if that is here. An
-// error comes from the database. A list around such a list may be read-only: then the path must only name its entry.
+// putThrough executes an assignment at the path where the data is configured. It returns false if that is the
+// assignment's own path. The error is that of a database. If an enclosing list is read-only, the path must name an
+// entry of it.
 func (t *Tx) putThrough(ctx context.Context, a assignment) (bool, error) {
 	n, leaf := a.group.Node, ""
 	if a.leaf == nil && a.group.ReadOnly() {

@@ -15,11 +15,11 @@ import (
 )
 
 // A program that shows a configuration as commands needs the rows of CONFIG_DB that the tree represents completely. A
-// row may have fields without a leaf, or values in another form than a Set would write. There is no list of that; it is
-// tried. Each entry is written again in memory with the values of its leaves, as a Set would. The result is compared
-// with the present rows.
+// row may have fields without a leaf, or values in another form than a Set would write. These cases are not declared,
+// but found by trial. Each entry is written again in memory with the values of its leaves, as a Set would. The result
+// is compared with the present rows.
 
-// Whether a row is represented by other nodes of the tree.
+// These constants state whether other nodes of the tree represent a row.
 const (
 	toldAll  = "ALL"
 	toldRest = "REST"
@@ -131,7 +131,7 @@ func (t *teller) entries(g *tree.List) (out []*txEntry, err error) {
 	return out, err
 }
 
-// tell tries the entries of a list.
+// tell tries the entries of a list, and records whether their rows are represented.
 func (t *teller) tell(es []*txEntry) error {
 	claims := map[string]int{} // of values that only one entry may have
 	for _, e := range es {

@@ -285,8 +285,8 @@ func (e unsettled) GRPCStatus() *status.Status {
 //go:embed commit.lua
 var commitText string
 
-// Commit writes all changed rows in one transaction, unless a row that was read has changed. (WATCH would do the same,
-// in time that grows with the square of the rows.)
+// Commit writes all changed rows in one transaction, unless a row that was read has changed. Redis' WATCH would have
+// the same effect, but its time grows with the square of the number of rows.
 func (t *Tx) Commit(ctx context.Context) error {
 	next := swss.NewTurn()
 	packed := pack(nil, swss.KeyMark, t.Turn, next)

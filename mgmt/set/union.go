@@ -13,8 +13,8 @@ import (
 )
 
 // union_replace (gnmi-union_replace.md) replaces the nodes of all its paths by all its values together. With a single
-// writable origin it differs from replace as follows. No path reverts the value of another one, whichever comes first,
-// and two paths with different values for one leaf are refused.
+// writable origin it differs from replace as follows. No path reverts the value of another one, whatever their order.
+// Two paths with different values for one leaf are refused.
 
 const unionReplace = gpb.UpdateResult_UNION_REPLACE
 

@@ -11,7 +11,7 @@ import (
 	"tamtam/mgmt/tree"
 )
 
-// finish completes and checks the entries that a Set touched, unless they are uncertain. An error comes from the
+// finish completes and checks the entries that a Set touched, unless they are uncertain. The error is that of a
 // database.
 func (t *Tx) finish(ctx context.Context) error {
 	for _, e := range t.touched() {
@@ -208,8 +208,8 @@ func (t *Tx) checkEnclosed(ctx context.Context, e *txEntry) (bool, error) {
 	return false, nil
 }
 
-// checkRefs checks that new references of changed entries exist. Former references may be missing, or name an alias, by
-// the action of other programs.
+// checkRefs checks that new references of changed entries exist. Other programs may have written references that are
+// missing or name an alias; these are not checked.
 func (t *Tx) checkRefs(ctx context.Context, touched []*txEntry) error {
 	type use struct {
 		e    *txEntry
@@ -315,7 +315,7 @@ func (t *Tx) userName(e *tree.Entry, ref *tree.Node) string {
 	return name
 }
 
-// some lists the first few of many names.
+// some lists the first of many names, and reports how many more there are.
 func some(names []string) string {
 	const few = 5
 	names = slices.Compact(slices.Sorted(slices.Values(names)))

@@ -44,7 +44,7 @@ type Change interface {
 
 // A Through writes one list of OpenConfig's, or one leaf, in the list that holds the configuration.
 type Through struct {
-	// Put sets a leaf to a value. If leaf is empty, the entry must come to exist.
+	// Put sets a leaf to a value. If leaf is empty, it ensures that the entry exists when the Set is done.
 	Put func(ctx context.Context, s Setting, keys []string, leaf string, v []string) error
 	// Remove removes the entries that match a pattern of keys. If whole is false, it removes only their content at or
 	// below a node, and a new value may follow.

@@ -27,7 +27,7 @@ var templates embed.FS
 //go:embed static
 var static embed.FS
 
-// policy is the Content-Security-Policy: all resources come from this server, and none is inline.
+// policy is the Content-Security-Policy: all resources are from this server, and none is inline.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 

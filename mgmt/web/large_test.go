@@ -62,7 +62,7 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-// However many requests come together, each gets the page, or a response with Retry-After. All share the rows that are
+// However many requests arrive together, each gets the page or a response with Retry-After. All share the rows that are
 // read.
 func TestManyAtOnce(t *testing.T) {
 	p := put(t, &result.Batch{Journeys: []result.Journey{{Time: testNow.UnixNano(), Key: "k"}}}, nil)

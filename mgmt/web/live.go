@@ -84,7 +84,7 @@ func (l *live) run(ctx context.Context) {
 	}
 }
 
-// tell sends a version to all listeners. A listener that has not received the former one gets only this.
+// tell sends a version to all listeners. A listener that has not received the former version gets only the new one.
 func (l *live) tell(version uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

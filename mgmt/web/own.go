@@ -14,13 +14,14 @@ type Load struct {
 	Over      time.Duration // approximate time that it covers
 }
 
-// A Book is a switch's account of the packets that it has dropped.
+// A Book is a switch's record of the packets that it has dropped.
 type Book struct {
 	Error string // the reason if nothing is known
 	// Since is the time since which all drops are counted.
 	Since time.Time
 	Total uint64
-	// Kept drops are the last ones, which are completely known. For Forgotten ones the rule and the packet are unknown.
+	// Kept counts the last drops, for which all is known. Forgotten counts earlier drops, for which the rule and the
+	// packet are unknown.
 	Kept, Forgotten uint64
 	Reasons, Ports  []Count // of all drops
 	Rules           []Count // of the kept drops
@@ -110,14 +111,14 @@ type bookRow struct {
 	Tallies []bookTally
 }
 
-// A bookTally is one way to count a book's drops.
+// A bookTally counts the drops of an account by one criterion, such as the reason.
 type bookTally struct {
 	By, Of string
 	Rows   []Count
 	More   int
 }
 
-// books returns the accounts of drops of the switches that have one.
+// books returns the drop records of the switches that have one.
 func (p *Page) books(q *request) (rows []bookRow, err error) {
 	list, err := p.allSwitches(q)
 	if err != nil {

@@ -67,14 +67,15 @@ type snapshot struct {
 type newest struct {
 	now    int64 // by the clock of the rows
 	latest int64 // event time; 0 if no row has a time, except for rows that are ahead
-	// Latest start among rows that begin later than now, by a wrong clock; 0 if there are none.
+	// ahead is the latest start, in ns, of rows that begin later than now because of a wrong clock. It is 0 if there
+	// are none.
 	ahead  int64
 	others bool // rows exist, but only of other times
 }
 
 type wayKey struct{ flow, path string }
 
-// A way is one path of one flow, over all windows.
+// A way is one path of one flow, summed over all windows.
 type way struct {
 	wayKey
 	hops    []hopSum
@@ -84,7 +85,7 @@ type way struct {
 	windows int
 }
 
-// A hopSum is a hop, over all windows.
+// A hopSum is a hop of a path, summed over all windows.
 type hopSum struct {
 	known            bool // there was a row for it
 	sw               uint32
@@ -266,7 +267,7 @@ func (s *snapshot) amendViews(a *amended) {
 	}
 }
 
-// amendDrops applies an amendment to drops. Drops taken from records are amended with these.
+// amendDrops applies an amendment to drops. For a drop that was read from records, amendments of records count.
 func (s *snapshot) amendDrops(a *amended) {
 	drops, records := a.of(result.Drops), a.of(result.Records)
 	for _, x := range s.drops {
@@ -324,7 +325,8 @@ func (s *snapshot) within(w result.Window, newest int64, of rowKind, flags resul
 	return true
 }
 
-// room reports whether there is room, and counts a row that finds none.
+// room reports whether a kind of rows, of which there are n, may have one more. If n has reached most, it counts the
+// row as omitted.
 func (s *snapshot) room(kind string, n, most int) bool {
 	if n < most {
 		return true
@@ -399,7 +401,7 @@ func (s *snapshot) addLoss(l *result.Loss) {
 	}
 }
 
-// trim sorts the periods of a series, and keeps the latest. Of repeated periods it keeps the last.
+// trim sorts the periods of a series, and keeps the latest. If a period is repeated, it keeps the last one.
 func (x *series) trim() {
 	slices.SortStableFunc(x.periods, func(a, b result.Loss) int {
 		return cmp.Or(cmp.Compare(a.Window.Start, b.Window.Start), cmp.Compare(a.Period, b.Period))
@@ -437,8 +439,8 @@ func (s *snapshot) addSketch(k result.Sketch) {
 	s.sketches[key] = k
 }
 
-// trim sorts journeys if there are more than most, and keeps the latest. A journey may be repeated when more of it
-// arrived late; then the last one is kept.
+// trim sorts journeys if there are more than most, and keeps the latest. A journey is repeated when more of it arrived
+// late. Then the last one is kept.
 func (s *snapshot) trim(most int) {
 	for _, list := range []*[]result.Journey{&s.journeys, &s.died} {
 		if len(*list) <= most {

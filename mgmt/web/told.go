@@ -6,7 +6,8 @@ import (
 	"tamtam/collector/topology"
 )
 
-// Told returns a given topology, from source, such as a file. The state, rate and load of its links are unknown.
+// Told returns a Topology that always returns t. source is its origin, such as a file name. The state, rate and load of
+// its links are unknown.
 func Told(t *topology.Topology, source string) Topology {
 	n := &Network{Source: source}
 	for _, x := range t.Nodes {

@@ -36,7 +36,7 @@ func times(n, ns int64) result.Distribution {
 		Buckets: []uint32{uint32(n)}}
 }
 
-// A mean of some of the packets is inexact: the number of the others is shown.
+// A mean of only some of the packets is inexact. The number of the other packets is shown.
 func TestTimesOfSome(t *testing.T) {
 	w := recent()
 	p := put(t, &result.Batch{Hops: []result.Hop{

@@ -38,8 +38,8 @@ type group struct {
 type groupKey struct{ name, stage string }
 
 // targets returns, sorted by name, the existing ports and LAGs that a table of a stage should be bound to. These are
-// the ones in its row, or all of them if a TAM table lists none. At the pre-ingress stage the only target is the
-// switch.
+// the ports and LAGs in its row, or all of them if a TAM table lists none. At the pre-ingress stage the only target is
+// the switch.
 func (x *terms) targets(t *table, stage string) []target {
 	if stage == schema.StagePreIngress {
 		return []target{{"the switch", sai.Obj(sai.ObjectTypeSwitch, x.sw)}}

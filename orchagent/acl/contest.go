@@ -20,12 +20,12 @@ const maxTries = 2
 const maxFailures = 2
 
 // A claim is the attempt of a rule to enter the ASIC in place of rules of lower rank. Rules of rows compete for ASIC
-// resources by rank: the highest priority comes first, then the smaller name. If the ASIC refuses a rule for lack of
-// capacity, rules of the lowest rank below it are removed, and the rule is created again.
+// resources by rank: the highest priority is first, and among equal priorities the smaller name. If the ASIC refuses a
+// rule for lack of capacity, rules of the lowest rank below it are removed, and the rule is created again.
 //
 // If all tries fail, the displaced rules return, and the rule makes no further claim for the time being. It may claim
 // again when it changes, something is removed, another claim frees more than it needs, or a rule of lower rank arrives.
-// Flow groups do not take part: sessions in force are never displaced.
+// Flow groups do not compete: sessions in force are never displaced.
 type claim struct {
 	gave    []*rule // rules that are out of the ASIC because of this claim
 	tries   int
@@ -39,7 +39,7 @@ type claim struct {
 	failures  int    // number of failures since rows changed
 }
 
-// compareRanks orders rules by rank: the rule that is served first when capacity is short comes first.
+// compareRanks orders rules by rank. The rule that is served first when capacity is short is the smallest.
 func compareRanks(a, b *rule) int {
 	return cmp.Or(cmp.Compare(b.spec.priority, a.spec.priority), compareKeys(a.key, b.key))
 }
@@ -200,8 +200,8 @@ func (a *agenda) forgetClaims() {
 	maps.DeleteFunc(a.claims, func(_ *rule, c *claim) bool { return c.over })
 }
 
-// renewed reports whether a failed claim may succeed now, because another claim freed more than it needed or a rule of
-// lower rank arrived or changed.
+// renewed reports whether a failed claim may succeed now. The cause is another claim that freed more than it needed, or
+// a rule of lower rank that arrived or changed.
 func (a *arena) renewed(r *rule, c *claim) bool {
 	if !c.over || c.until == 0 || c.failures >= maxFailures {
 		return false
@@ -219,7 +219,7 @@ type arena struct {
 }
 
 // behind returns the rules in force that should be displaced for a rule refused for lack of capacity. These are the
-// ones of the lowest rank whose removal may make it fit. It returns no rules if none has a lower rank or the claim has
+// rules of lowest rank whose removal may make it fit. It returns no rules if none has a lower rank or the claim has
 // failed. shared reports whether they hold objects that entries share.
 func (a *arena) behind(ctx context.Context, r *rule, c *claim) (gives []*rule, shared bool) {
 	call := r.refusal()
@@ -289,8 +289,8 @@ func (a *arena) isFull(ctx context.Context, in *instance) bool {
 
 // sharers returns the lower-ranked rules whose removal frees enough shared objects for the rule's own keys. most is the
 // maximum number of objects, or 0 if it is unknown. short is the number of objects in excess. All users of an object
-// are displaced together, starting with the objects whose highest-ranked user has the lowest rank. It returns no rules
-// if fewer than short objects are used by lower-ranked rules only.
+// are displaced together. The objects whose highest-ranked user has the lowest rank are first. If lower-ranked rules
+// alone use fewer than short objects, it returns no rules.
 func sharers[K comparable](
 	a *arena, r *rule, objects map[K]*shared, most int, own []K, keys func(*entry) []K,
 ) (gives []*rule, short int) {

@@ -34,7 +34,7 @@ func (b *bench) wantHolders(table string, want ...string) {
 }
 
 // A rule is removed before the one that displaces it is created. Whichever call fails, one of them is in force at the
-// end, and nothing else is left behind. The status of the other one contains the reason.
+// end, and nothing else is left behind. The status of the other rule contains the reason.
 func TestDisplacedRuleComesBack(t *testing.T) {
 	for _, status := range []sai.Status{sai.StatusFailure, sai.StatusTableFull} {
 		for n := 1; ; n++ {

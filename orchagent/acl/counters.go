@@ -201,7 +201,7 @@ func (c *counters) nameAll(r *rule) {
 	r.mapped = want
 }
 
-// compareFeatures orders TAM features as SONiC does; "" comes first.
+// compareFeatures orders TAM features as SONiC does. "" is the smallest.
 func compareFeatures(a, b string) int {
 	all := schema.Features()
 	return cmp.Or(slices.Index(all, a)-slices.Index(all, b), schema.CompareNames(a, b))

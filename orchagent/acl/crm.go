@@ -54,8 +54,8 @@ func (c *crm) open(ctx context.Context, r *swss.Redis) error {
 	return c.table.DelMany(ctx, old)
 }
 
-// row applies a row of CRM. As in SONiC, the key may be anything. If there are several valid rows, the one with the
-// smallest key counts.
+// row applies a row of CRM. As in SONiC, the key may be anything. If there are several valid rows, the row with the
+// smallest key applies.
 func (c *crm) row(ctx context.Context, daemon *orch.Daemon, t orch.Task) {
 	delete(c.rows, t.Key)
 	if t.Op == orch.Del {

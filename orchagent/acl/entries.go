@@ -251,8 +251,8 @@ func (p *programmer) addCounters(ctx context.Context, list []*change) []*entry {
 	return slices.DeleteFunc(entries, func(e *entry) bool { return failed[e] })
 }
 
-// retryHindered makes the next pass retry entries that lacked a counter, a range or a sampler, because these were held
-// by entries that were refused at a later step.
+// retryHindered makes the next pass retry entries that lacked a counter, a range or a sampler. These were held by
+// entries that were refused at a later step.
 func (p *programmer) retryHindered(list []*change) {
 	steps := []sai.ObjectType{
 		sai.ObjectTypeACLCounter, sai.ObjectTypeACLRange, sai.ObjectTypeSamplepacket, sai.ObjectTypeACLEntry,
@@ -275,7 +275,7 @@ func (p *programmer) retryHindered(list []*change) {
 	}
 }
 
-// refuse undoes an entry that could not be created. If it was being recreated, the old entry is gone.
+// refuse undoes an entry that could not be created. If it was being recreated, the old entry no longer exists.
 func (p *programmer) refuse(ctx context.Context, e *entry, err error) {
 	p.asic.release(ctx, e.ranges)
 	p.asic.releaseSampler(ctx, e.sampler)

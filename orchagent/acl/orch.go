@@ -55,8 +55,8 @@ type Config struct {
 	Ports  Ports
 	Poller orch.Poller // polls the counters; nil means that they are not polled
 	Switch sai.OID
-	// Labels enables labels on the counters of all rules, by which records of packets identify the rules. SONiC's
-	// counters have no labels: it is for an ASIC that makes such records.
+	// Labels enables labels on the counters of all rules. Records of packets identify the rules by them. SONiC's
+	// counters have no labels, so Labels is only for an ASIC that makes such records.
 	Labels bool
 
 	Sessions Sessions // nil means that there are no mirror sessions
@@ -208,7 +208,7 @@ func (o *Orch) register(cfg Config) {
 	}
 }
 
-// changed checks all rules again that have an action for which such returns true.
+// changed checks all rules again that have an action accepted by such.
 func (o *Orch) changed(ctx context.Context, such func(schema.ACLAction) bool) {
 	for _, r := range o.rules {
 		if slices.ContainsFunc(r.parsed.Actions, such) {

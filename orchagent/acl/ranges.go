@@ -65,8 +65,8 @@ func (b *objects) release(ctx context.Context, keys []rangeKey) {
 	}
 }
 
-// sweepRanges removes the range objects that are not in use. One that cannot be removed stays until a rule needs it
-// again, or until the next sweep.
+// sweepRanges removes the range objects that are not in use. A range object that cannot be removed stays until a rule
+// needs it again, or until the next sweep.
 func (b *objects) sweepRanges(ctx context.Context) {
 	for _, k := range slices.SortedFunc(maps.Keys(b.ranges), rangeKey.compare) {
 		r := b.ranges[k]

@@ -18,7 +18,7 @@ type change struct {
 	have *entry // nil if there is no entry yet
 }
 
-// work is what one pass has to do.
+// work holds the changes that one pass makes.
 type work struct {
 	drop   []*entry  // to be removed, with the counter
 	remake []*change // to be removed and created again, keeping the counter
@@ -43,8 +43,8 @@ func (a *agenda) markRule(r *rule) {
 }
 
 // reconcile brings dirty tables and rules to their target state. Objects refused for lack of capacity are tried again
-// when something was removed, and rules of higher rank displace others. Capacity that remains because not all variants
-// of a rule fitted goes to rules without variants: rules with variants would come and go forever.
+// when something was removed, and rules of higher rank displace others. If not all variants of a rule fit, the
+// remaining capacity is given to rules without variants. Rules with variants would be created and removed forever.
 func (o *Orch) reconcile(ctx context.Context) {
 	for len(o.agenda.dirtyTables)+len(o.agenda.dirtyRules) > 0 {
 		o.agenda.freed, o.agenda.spared = false, false
@@ -276,8 +276,8 @@ func (a *agenda) tryAgain(s starving) {
 	}
 }
 
-// settle reports the outcome of a pass for its tables and rules, and forgets those that are gone. It skips rules that
-// the next pass tries again.
+// settle reports the outcome of a pass for its tables and rules, and forgets deleted ones. It skips rules that the next
+// pass tries again.
 func (o *Orch) settle(ctx context.Context, tables []*table, rules []*rule) {
 	for _, r := range rules {
 		if o.agenda.dirtyRules[r.key] != nil {

@@ -11,9 +11,9 @@ import (
 )
 
 // A seat is a table that the ASIC should have. It belongs to a row of ACL_TABLE, or to a TAM feature for the flow
-// groups of a row. A table in the ASIC stays there, whatever comes later, since sessions may use it. When a stage has
-// capacity again, waiting tables are created in the order of compare. Rows come first, by name, then features in the
-// order of the schema, so that filters of the operator precede measurements.
+// groups of a row. A table in the ASIC stays there, even if other tables are configured later, because sessions may use
+// it. When a stage has capacity again, waiting tables are created in the order of compare. Tables of rows are first, by
+// name, followed by those of features in the order of the schema. So filters of the operator precede measurements.
 type seat struct{ table, feature string }
 
 func (s seat) compare(o seat) int {

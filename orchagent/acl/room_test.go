@@ -68,9 +68,9 @@ func (c *crowd) seats() string {
 	return strings.Join(names, ", ")
 }
 
-// A table in the ASIC stays there, whatever comes later. When a stage has capacity again, tables of rows come first, by
-// name, then those of features, in the order of schema.Features. The status of a waiting table names the tables that
-// are there.
+// A table in the ASIC stays there, even if other tables are configured later. When a stage has capacity again, tables
+// of rows are created first, by name. Those of features follow, in the order of schema.Features. The status of a
+// waiting table names the tables that occupy the stage.
 func TestTablesStay(t *testing.T) {
 	c := newCrowd(t, 2, 0)
 	c.want(schema.FeatureTableRecord, colours(1))

@@ -33,7 +33,7 @@ type rule struct {
 	mapped   assoc[string, sai.OID] // names in ACL_COUNTER_RULE_MAP
 	reported string                 // status that was last reported
 
-	// anew is set if its entry must be recreated, since changing it in place failed for lack of capacity.
+	// If set, the entry must be recreated, because there was no capacity to change it in place.
 	anew bool
 	out  bool // whether it is removed for the claim of another rule
 	// holder is the rule that occupies the capacity it lacks, and noted the value last written to STATE_DB.
@@ -58,8 +58,8 @@ type spec struct {
 	matches  []schema.ACLMatch // matches of the rule, the source of ranges and attrs
 }
 
-// An entryKey identifies an entry of a rule. feature is the TAM feature of its table, "" in other tables. variant is ""
-// if there is only one variant.
+// An entryKey identifies an entry of a rule. feature is the TAM feature of its table, or "" in other tables. variant is
+// "" if there is only one.
 type entryKey struct{ feature, variant string }
 
 func (a entryKey) compare(b entryKey) int {
@@ -111,8 +111,8 @@ func (x *terms) examine(r *rule) {
 	}
 }
 
-// within returns a spec that matches only at the named ports, or s if there are none. Ports that do not exist have no
-// packets.
+// within returns a spec that matches only at the named ports, or s if there are none. No packet matches at a port that
+// does not exist.
 func (x *terms) within(s *spec, names []string) *spec {
 	if len(names) == 0 {
 		return s
@@ -420,8 +420,8 @@ func entryAttrs(in *instance, s *spec, c *counter, ranges sai.OIDs, sampler sai.
 	return attrs
 }
 
-// diff returns the attributes to set to turn s into n, except ranges. ok is false if something of s must be removed or
-// the sampling differs. Then the entry is recreated, with the same result as if it had been created with n at first.
+// diff returns the attributes to set to turn s into n, except ranges. ok is false if a part of s must be removed or the
+// sampling differs. Then the entry is recreated. The result is the same as if it had been created with n.
 func (s *spec) diff(n *spec) (sets []sai.Attr, ok bool) {
 	if s.priority != n.priority {
 		sets = append(sets, sai.Attr{ID: sai.ACLEntryAttrPriority, Value: sai.Uint(n.priority)})

@@ -9,8 +9,8 @@ import (
 	"tamtam/sai"
 )
 
-// A samplerKey is the sampling of an entry: the action, and the rate of its sampler, which chooses one packet of rate.
-// A rate of 0 means that it does not sample.
+// A samplerKey is the sampling of an entry: the action, and the rate of its sampler. The sampler chooses one packet in
+// rate. A rate of 0 means that it does not sample.
 type samplerKey struct {
 	action sai.AttrID
 	rate   uint32
@@ -39,8 +39,8 @@ func (b *objects) acquireSampler(ctx context.Context, k samplerKey) (sai.OID, er
 	return s.oid, nil
 }
 
-// releaseSampler releases the sampler of an entry, and removes samplers that are not in use. One that cannot be removed
-// stays until a rule needs it again, or until the next release.
+// releaseSampler releases the sampler of an entry, and removes samplers that are not in use. A sampler that cannot be
+// removed stays until a rule needs it again, or until the next release.
 func (b *objects) releaseSampler(ctx context.Context, k samplerKey) {
 	if k.rate == 0 {
 		return

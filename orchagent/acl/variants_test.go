@@ -264,8 +264,8 @@ func TestVariantsChangeTogether(t *testing.T) {
 	}
 }
 
-// A table with capacity for one entry has neither of two variants. One with capacity for two has both, once the others
-// are gone.
+// A table with capacity for one entry has neither of two variants. A table with capacity for two has both, once the
+// other entries are removed.
 func TestVariantsFitTogether(t *testing.T) {
 	b := newBench(t, saitest.Options{ACLEntries: 3})
 	b.flowRow("5", "10.0.0.0/8")

@@ -1,6 +1,7 @@
-// Package copp makes COPP_TABLE of APPL_DB into host interface traps. They define which packets the CPU receives,
-// whether these are forwarded too, the queue of the CPU, and the rate by policers. Without a row, a trap follows the
-// ASIC's own default. The group named default is the switch's own, for traps that are in no other group.
+// Package copp makes COPP_TABLE of APPL_DB into host interface traps. A trap defines which packets the CPU receives,
+// and whether they are forwarded too. Its group defines the CPU queue and, by a policer, the rate. Without a row, a
+// trap follows the ASIC's own default. The group named default is the switch's own, for traps that are in no other
+// group.
 //
 // What belongs here: traps, their groups, and the policers of groups.
 package copp
@@ -170,7 +171,7 @@ func (o *Orch) removeTraps(ctx context.Context, p *plan) {
 	}
 }
 
-// remove removes an object, and reports whether it is gone.
+// remove removes an object, and reports whether it no longer exists.
 func (o *Orch) remove(ctx context.Context, k sai.Key, what string) bool {
 	if err := o.api.Remove(ctx, k); err != nil && orch.Classify(err) != orch.Benign {
 		o.log.Error("an object stays in the ASIC", "object", k.OID.String(), "what", what, "err", err)

@@ -33,7 +33,7 @@ type polls struct {
 	cleared []leftover           // fields of COUNTERS to be deleted
 }
 
-// told is the entry of a counter in COUNTERS_DB.
+// A told is the entry of a counter in COUNTERS_DB.
 type told struct {
 	port bool
 	stat string

@@ -139,7 +139,8 @@ func (o *Orch) leave(to netip.Addr, from *netip.Addr) ([]sai.Attr, error) {
 	}, nil
 }
 
-// targets returns the collectors of a session that can be reached. why contains the reasons for the others.
+// targets returns the collectors of a session that can be reached. why contains the reasons for those that cannot be
+// reached.
 func (o *Orch) targets(names []string) (list []target, why []string) {
 	seen := map[netip.AddrPort]string{}
 	for _, name := range names {

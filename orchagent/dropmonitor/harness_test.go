@@ -65,8 +65,8 @@ type bench struct {
 	orch  *Orch
 }
 
-// newBench makes a switch with two ports, paths through the second port to 10.9.0.1 and 10.9.0.2, and the rules R1 and
-// R2 of the flow group G.
+// newBench makes a switch with two ports and the rules R1 and R2 of the flow group G. Paths to 10.9.0.1 and 10.9.0.2
+// lead through the second port.
 func newBench(t testing.TB, opts saitest.Options) *bench {
 	t.Helper()
 	opts.Ports, opts.Extensions = 2, append(opts.Extensions, dropreport.ObjectReports)

@@ -75,7 +75,7 @@ type handed struct {
 	chip, host uint64    // messages handed over by the chip, and handled by the host, at the last reading
 	waits      time.Time // time since which the host has made no progress; zero if it has
 	wrong      string    // the problem; "" if there is none
-	// gap is set if the host restarted or made no progress for a while, so that an unknown number of messages was lost.
+	// gap is set if an unknown number of messages was lost, because the host restarted or made no progress for a while.
 	gap bool
 }
 

@@ -254,7 +254,7 @@ func (b *bench) told(session string, drops uint64) {
 	b.chip.words[name] = w
 }
 
-// A restart of counters is recorded when the session is made again, and when the chip has lost them.
+// A restart of counters is recorded when the session is recreated, and when the chip has lost them.
 func TestCountersBegin(t *testing.T) {
 	b := newBench(t, saitest.Options{})
 	b.collector("c1", "10.9.0.1")

@@ -80,7 +80,7 @@ func (o *Orch) stateKey(e sai.FDBEntry) (string, bool) {
 	return schema.FDBEntry{VLAN: vlan, MAC: schema.MAC(e.MAC)}.Key(), vlan != ""
 }
 
-// portDown flushes the addresses learned at a port or PortChannel that went down.
+// portDown flushes the addresses learned at a port or PortChannel that is now down.
 func (o *Orch) portDown(ctx context.Context, name string) {
 	if bp := o.ports.BridgePortOf(name); bp != 0 {
 		o.flushLearned(ctx, name, sai.Attr{ID: sai.FDBFlushAttrBridgePortID, Value: bp})

@@ -1,7 +1,7 @@
-// Package ifa puts Inband Flow Analyzer into packets, adds to it and takes it out. Sessions of TAM_IFA_SESSION_TABLE
-// make the switch an initiator or terminator of their flow groups, by TAM INT objects of type IFA2 in ACL entries. They
-// can also make it a transit, as TAM_TABLE:device does. A terminator's reports are sent like those of the drop monitor,
-// which owns the collectors.
+// Package ifa programs Inband Flow Analyzer (IFA): the switch inserts IFA headers into packets, adds its hop to them,
+// or removes them. Sessions of TAM_IFA_SESSION_TABLE make it an initiator or terminator for their flow groups, by TAM
+// INT objects of type IFA2 in ACL entries. They can also make it a transit, as TAM_TABLE:device does. A terminator's
+// reports are sent like those of the drop monitor, which owns the collectors.
 //
 // What belongs here: the roles of the switch. The chip decides the fate of packets.
 package ifa
@@ -144,7 +144,7 @@ func (o *Orch) device() (uint32, error) {
 }
 
 // wantedByRow returns the device id with which TAM|device makes the switch a transit. ok is false if it should not be
-// one, or cannot be one because of the error.
+// one. It is also false with an error, which is the reason why it cannot be one.
 func (o *Orch) wantedByRow() (device uint32, ok bool, err error) {
 	fields, there := o.ledger.Rows[row()]
 	if !there {

@@ -166,7 +166,7 @@ func (b *bench) wantSession(status string, ints, samplers, reports, entries int)
 }
 
 // Whichever call fails while a session is created, nothing of it is left behind, and it is in force once calls succeed.
-// Whichever fails while it is removed, it is gone a little later.
+// Whichever fails while it is removed, it is removed a little later.
 func TestEveryFailureOfASessionIsUndone(t *testing.T) {
 	for n := 1; n <= 8; n++ {
 		b := newBench(t)

@@ -174,7 +174,7 @@ func (o *Orch) bind(ctx context.Context, p *plan) {
 // extraFields lists the fields of STATE_DB besides the status, as in SONiC.
 var extraFields = []string{"monitor_port", "dst_mac", "next_hop_ip", "vlan_id"}
 
-// tell writes to STATE_DB where the sessions lead.
+// tell writes the destinations of the sessions to STATE_DB.
 func (o *Orch) tell(ctx context.Context, p *plan) error {
 	for name := range o.reported {
 		if o.ledger.Rows[row(name)] != nil {

@@ -3,7 +3,8 @@
 // Without a route the session is inactive. Sessions copy the packets of ACL rules that name them, and the traffic of
 // ports.
 //
-// What belongs here: mirror sessions and the ports that they copy. The use of a session by rules belongs to aclorch.
+// What belongs here: mirror sessions and the ports that they copy. The use of a session by rules belongs to package
+// acl.
 package mirror
 
 import (
@@ -100,7 +101,7 @@ func (o *Orch) ViewApplied(ctx context.Context) error {
 	return o.ledger.Settle(ctx)
 }
 
-// Session returns the object of a session that is active and not about to go.
+// Session returns the object of a session that is active and not about to be removed.
 func (o *Orch) Session(name string) (sai.OID, bool) {
 	s := o.sessions[name]
 	if s == nil || s.leaving {
@@ -202,8 +203,8 @@ func (o *Orch) planSession(p *plan, m schema.MirrorSession) error {
 	return nil
 }
 
-// encapsulation returns the encapsulation of copies with a GRE type. SONiC has only plain GRE. If the ASIC supports
-// ERSPAN type II by name, GRE type 0x88be selects it. Type III is never sent without its header.
+// encapsulation returns the encapsulation of copies with a GRE type. SONiC has only plain GRE. If the ASIC lists ERSPAN
+// type II as supported, GRE type 0x88be selects it. Type III is never sent without its header.
 func (o *Orch) encapsulation(greType uint16) (sai.Enum, error) {
 	switch {
 	case greType == schema.DefaultGREType && slices.Contains(o.encaps, sai.ErspanEncapsulationTypeIi):

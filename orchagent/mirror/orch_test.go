@@ -73,7 +73,7 @@ func newBench(t testing.TB) *bench {
 
 // do applies lines. "s field=value ..." sets a session, and "-s" deletes it. "port+ name" and "port- name" add and
 // remove a port, and "lag members" sets a PortChannel. "way port vlan" sets the path to 10.0.0.2, and "way" removes it.
-// Lines after that of a session are another step.
+// The lines that follow a session's line are a separate step.
 func (b *bench) do(lines ...string) {
 	b.T.Helper()
 	for _, line := range lines {

@@ -62,8 +62,8 @@ func (o *Orch) wait(k orch.RowKey, kind, name string) {
 	}
 }
 
-// markLeaving marks the ports and LAGs that must go, so that they are no longer found. It returns the names of all that
-// this changed.
+// markLeaving marks the ports and LAGs that must be removed, so that they are no longer found. It returns the names of
+// all that this changed.
 func (o *Orch) markLeaving(p *plan) []string {
 	var names []string
 	for _, name := range sorted(o.asic.ports) {
@@ -207,7 +207,7 @@ func (o *Orch) setMember(ctx context.Context, m member, does traffic) {
 	o.turned.note(m.group, was, o.asic.lagUp(m.group))
 }
 
-// turns contains the LAGs that went up (true) or down (false) in a pass because of their members.
+// turns contains the LAGs whose state changed to up (true) or down (false) in a pass because of their members.
 type turns map[string]bool
 
 func (t turns) note(name string, was, is bool) {
@@ -216,7 +216,7 @@ func (t turns) note(name string, was, is bool) {
 	}
 }
 
-// tell notifies the other orchs of the LAGs that went down.
+// tell notifies the other orchs of the LAGs that are now down.
 func (t turns) tell(ctx context.Context, o *Orch) {
 	for _, name := range sorted(t) {
 		if !t[name] {

@@ -50,7 +50,8 @@ func (a *asic) lagUp(name string) bool {
 	return links > 0 && links >= a.lags[name].minLinks
 }
 
-// downWith returns what goes down with a port: the port itself, and its LAG if the LAG is not up without it.
+// downWith returns the names that are down when a port is down: the port itself, and its LAG if the LAG is not up
+// without it.
 func (a *asic) downWith(name string) []string {
 	down := []string{name}
 	if lag := a.ports[name].lag; lag != "" && !a.lagUp(lag) {
@@ -113,7 +114,8 @@ func (a *asic) readOper(ctx context.Context, p *port) error {
 	return nil
 }
 
-// bridgedOf returns the port or LAG of this name, with its object, or nil if it is not in the ASIC or must go.
+// bridgedOf returns the port or LAG of this name, with its object. It returns nil if it is not in the ASIC or must be
+// removed.
 func (a *asic) bridgedOf(name string) (*bridged, sai.Key) {
 	if p := a.ports[name]; p != nil && !p.leaving {
 		return &p.bridged, sai.Obj(sai.ObjectTypePort, p.oid)
@@ -145,7 +147,7 @@ func (a *asic) tagHost(ctx context.Context, name string, how sai.Enum) error {
 	return a.set(ctx, sai.ObjectTypeHostif, p.hostif, sai.HostifAttrVLANTag, how)
 }
 
-// addBridgePort adds a port or LAG to the bridge, unless it is there.
+// addBridgePort adds a port or LAG to the bridge, unless the bridge already has it.
 func (a *asic) addBridgePort(ctx context.Context, undo *orch.Undo, name string, b *bridged, oid sai.OID) error {
 	if b.bridgePort != 0 {
 		return nil
@@ -208,7 +210,7 @@ func (a *asic) createMember(ctx context.Context, m member, does traffic) error {
 	return nil
 }
 
-// replaced reports whether a port in the ASIC must go, because its row is gone or now names other lanes.
+// replaced reports whether a port must be removed from the ASIC, because its row was deleted or now names other lanes.
 func (a *asic) replaced(p *plan, name string) bool {
 	have := a.ports[name]
 	want, ok := p.ports[name]

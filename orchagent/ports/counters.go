@@ -63,7 +63,7 @@ func (c *counters) open(ctx context.Context, cfg Config, chip *chip) error {
 	return errors.Join(c.ports.Load(ctx), c.lags.Load(ctx))
 }
 
-// dropFormer removes names of a previous run, and the rows of ports that are gone.
+// dropFormer removes names of a previous run, and the rows of ports that no longer exist.
 func (c *counters) dropFormer(ctx context.Context) error {
 	if err := c.flush(ctx); err != nil {
 		return err

@@ -1,7 +1,6 @@
-// Package ports programs the switch, its ports, link aggregation groups and
-// VLANs into the ASIC: the rows of PORT_TABLE, LAG_TABLE, LAG_MEMBER_TABLE,
-// VLAN_TABLE and VLAN_MEMBER_TABLE of APPL_DB become SAI objects, as in SONiC's
-// orchagent.
+// Package ports programs the switch, its ports, link aggregation groups (LAGs) and VLANs into the ASIC. Rows of
+// PORT_TABLE, LAG_TABLE, LAG_MEMBER_TABLE, VLAN_TABLE and VLAN_MEMBER_TABLE of APPL_DB become SAI objects, as in
+// SONiC's orchagent.
 //
 // What the ASIC holds is a function of the rows, never of their order. After each batch of rows the target state is
 // planned again (plan.go), and the difference to the programmed state is applied (apply.go). Users are removed before

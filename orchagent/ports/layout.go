@@ -12,9 +12,9 @@ type RouterPort struct {
 	MTU uint32  // as configured, in bytes
 }
 
-// RouterPort returns the object for a router interface of this name: a port or PortChannel that is in no VLAN and no
-// PortChannel, or a VLAN. Otherwise it returns the reason why there can be none. The answer follows the plan, so that
-// an interface is removed before its port is used otherwise.
+// RouterPort returns the object for a router interface of this name: a VLAN, or a port or PortChannel that is in no
+// VLAN and no PortChannel. If there can be none, the error is the reason. The answer follows the plan, so that an
+// interface is removed before its port gets another use.
 func (o *Orch) RouterPort(name string) (RouterPort, error) {
 	p := o.plan
 	if p == nil {
@@ -130,8 +130,8 @@ func (o *Orch) CPU() sai.OID { return o.asic.chip.cpu }
 // before they return.
 func (o *Orch) Layout() *orch.Topic[struct{}] { return &o.layout }
 
-// Downs publishes each port or PortChannel that went down.
+// Downs publishes each port or PortChannel whose state changes to down.
 func (o *Orch) Downs() *orch.Topic[string] { return &o.downs }
 
-// Opers publishes that a port went up or down, so that an answer of Up may have changed.
+// Opers publishes that the state of a port has changed, so that an answer of Up may have changed.
 func (o *Orch) Opers() *orch.Topic[struct{}] { return &o.opers }

@@ -14,9 +14,9 @@ import (
 	"tamtam/swss/schema"
 )
 
-// writeOper sets oper_status of the row KEYS[1] to ARGV[1], unless the row is gone, since the daemon may be handling
-// its deletion. If the status differs from the previous one, or ARGV[3] is not empty, the time of the change is
-// ARGV[2]. If ARGV[2] is empty or the previous status is unknown, the time is removed.
+// writeOper sets oper_status of the row KEYS[1] to ARGV[1]. If the row does not exist, it does nothing, since the
+// daemon may be handling the row's deletion. If the status differs from the previous one, or ARGV[3] is not empty, the
+// time of the change is ARGV[2]. If ARGV[2] is empty or the previous status is unknown, the time is removed.
 const writeOper = `
 if redis.call('EXISTS', KEYS[1]) == 0 then
   return
@@ -69,7 +69,7 @@ type operWriter struct {
 	initDone    bool               // whether PortInitDone was written
 }
 
-// A touched port or LAG may have changed at that time.
+// touched records that a port or LAG may have changed, and the time.
 type touched struct {
 	at     time.Time
 	turned bool // whether it has certainly changed, even if it is back in its previous state
@@ -89,7 +89,7 @@ func operAdds(key, field string) bool {
 	return key == schema.PortInitDone || field == schema.FieldOperStatus || field == schema.FieldLastChange
 }
 
-// Tell writes the state of all ports and LAGs again, into the existing rows.
+// Tell writes the state of all ports, LAGs and LAG members again, into the existing rows.
 func (o *Orch) Tell(ctx context.Context) error {
 	for k := range o.ledger.Rows {
 		if marker(k.Key) || k.Table != schema.AppPort && k.Table != schema.AppLAG && k.Table != schema.AppLAGMember {

@@ -19,8 +19,8 @@ type Config struct {
 	Poller orch.Poller // polls the port counters; nil means that they are not polled
 	// MAC is the switch's own address at the start. Later it is that of DEVICE_METADATA, or Fallback.
 	MAC, Fallback sai.MAC
-	// Found returns the objects of a type that came with the switch and still exist. nil means that there is no such
-	// list.
+	// Found returns the objects of a type that were created with the switch and still exist. A nil function means that
+	// there is no such list.
 	Found func(ctx context.Context, t sai.ObjectType) ([]sai.OID, error)
 }
 

@@ -48,9 +48,9 @@ type plan struct {
 	why         map[orch.RowKey]error // rows that are not in the plan
 }
 
-// makePlan computes the target state. Ports come first. If two ports have the same lane, two LAGs the same port, or two
-// VLANs the same port as untagged member, the smaller name wins. A member of a LAG is in no VLAN itself. A port that
-// the ASIC has refused permanently is not in the plan, so that its previous settings do not matter.
+// makePlan computes the target state. Ports are planned first. If two ports have the same lane, two LAGs the same port,
+// or two VLANs the same port as untagged member, the smaller name wins. A member of a LAG is in no VLAN itself. A port
+// that the ASIC has refused permanently is not in the plan, so that its previous settings do not matter.
 func makePlan(rows *orch.Ledger) *plan {
 	p := &plan{
 		ports: map[string]portSpec{}, lags: map[string]bool{}, minLinks: map[string]int{}, lagMembers: map[member]traffic{},

@@ -42,7 +42,7 @@ type (
 	}
 )
 
-// createPorts claims or creates the ports of rows, and sets what has changed on existing ports.
+// createPorts claims or creates the ports of rows, and sets the changed attributes of existing ports.
 func (o *Orch) createPorts(ctx context.Context, p *plan) (created []string) {
 	for _, name := range sorted(p.ports) {
 		k := orch.Row(schema.AppPort, name)
@@ -234,7 +234,8 @@ func (o *Orch) leftovers() drift.Stage {
 				why := o.stuck[strings.TrimPrefix(key, leftover)]
 				status, _ := sai.StatusOf(why)
 				f := drift.Finding{Key: key, What: fmt.Sprintf("is named by no row, and stays: %v", why)}
-				// An object that uses the port may be one that only syncd can remove, which waits until orchagent is well.
+				// Possibly only syncd can remove the object that uses the port, and syncd waits until orchagent is
+				// healthy.
 				if f.Late = status == sai.StatusObjectInUse; f.Late {
 					o.ledger.Again()
 				}

@@ -15,8 +15,8 @@ import (
 )
 
 // limits holds the lanes of the switch, and the speeds that a port of a number of lanes supports. SAI reports both only
-// for existing ports. So the limits are those of the ports that the switch began with, and they are kept in STATE_DB.
-// After a restart other ports exist, and the reason of a refusal must not change by that.
+// for existing ports. So the limits are those of the ports at the start of the switch, and they are kept in STATE_DB.
+// After a restart other ports may exist, but the reason for a refusal must not change.
 type limits struct {
 	lanes  []uint32
 	speeds map[string]string // by field, which contains the number of lanes

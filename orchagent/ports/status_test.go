@@ -9,8 +9,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// The status of a member that CONFIG_DB names by its alias is reported under that alias, and under its name when
-// CONFIG_DB uses the name again.
+// If CONFIG_DB names a member by its alias, the status is reported under that alias. When CONFIG_DB uses the name
+// again, the status is reported under the name.
 func TestStatusOfAliases(t *testing.T) {
 	b := newSwitch(t)
 	b.Set(schema.AppLAG, "PortChannel1", "admin_status", "up")

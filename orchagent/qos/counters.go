@@ -81,7 +81,7 @@ func (c *counters) open(ctx context.Context, cfg Config) error {
 	return nil
 }
 
-// dropFormer removes names of a previous run, and the rows of queues that are gone.
+// dropFormer removes names of a previous run, and the rows of queues that no longer exist.
 func (c *counters) dropFormer(ctx context.Context) error {
 	if err := c.flush(ctx); err != nil {
 		return err

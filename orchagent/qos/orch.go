@@ -1,9 +1,9 @@
 // Package qos makes the QoS and buffer tables of APPL_DB into SAI objects: maps, schedulers, WRED profiles, buffer
-// pools and profiles, and the attributes of ports and queues that refer to them. It also makes syncd poll the counters
-// of queues into COUNTERS_DB.
+// pools and buffer profiles. It sets the attributes of ports and queues that refer to them. It also makes syncd poll
+// the counters of queues into COUNTERS_DB.
 //
-// What the ASIC holds is a function of the rows and of the existing ports. An object that must be recreated is created
-// and put to use before the old one is removed, so that no port is ever without it.
+// What the ASIC holds is a function of the rows and of the existing ports. If an object must be recreated, the new one
+// replaces the old one at all ports before the old one is removed. So no port is ever without it.
 //
 // What belongs here: the tables named in [tables], and queues. Scheduling algorithms belong to the ASIC.
 package qos
@@ -130,7 +130,7 @@ func (o *Orch) pass(ctx context.Context) error {
 	return o.counts.flush(ctx)
 }
 
-// readQueues reads the queues of new ports, and forgets those of ports that are gone or about to be removed.
+// readQueues reads the queues of new ports, and forgets those of ports that were or are about to be removed.
 func (o *Orch) readQueues(ctx context.Context) {
 	there := map[string]bool{}
 	for _, name := range o.ports.Names() {

@@ -11,7 +11,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A spec is an object that a row requests. If pool is not empty, an attribute with the id of that pool comes first.
+// A spec is an object that a row requests. If pool is not empty, the first attribute is the id of that pool.
 type spec struct {
 	typ   sai.ObjectType
 	attrs []sai.Attr

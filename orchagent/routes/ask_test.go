@@ -55,8 +55,8 @@ func (b *bench) want(user, asks string, to ...string) {
 	}
 }
 
-// The neighbour on a route that a user needs is requested once, and again when it is lost, whatever the route and the
-// number of users. It is not requested while it is known, not needed, or without a route.
+// The neighbour on a route that a user needs is requested once, and again when it is lost. The route and the number of
+// users do not matter. A neighbour is not requested while it is known, not needed, or without a route.
 func TestWantedNeighborsAreAskedFor(t *testing.T) {
 	b := newBench(t)
 	step := func(asks string, lines ...string) {

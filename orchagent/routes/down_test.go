@@ -60,8 +60,8 @@ func TestPortDown(t *testing.T) {
 	}
 }
 
-// Whichever call fails as a port goes down and up, the route leads to both next hops once its row is written again.
-// Nothing is left over.
+// Whichever call fails while the link of a port changes, the route leads to both next hops once its row is written
+// again. Nothing is left over.
 func TestEveryCallOfPortDownFails(t *testing.T) {
 	once := newBench(t)
 	once.do(append(slices.Clone(twoNeighbors), twoWays)...)

@@ -79,8 +79,9 @@ func (o *Orch) leads(to netip.Addr) (hop, error) {
 	return hop{}, orch.Wait("route", to.String(), "no route to %s", to)
 }
 
-// Address returns the address from which the switch itself sends to a neighbour by an interface. It has the same IP
-// version, and is that of a loopback, else of the interface, else of any other, each the first by name.
+// Address returns the address from which the switch itself sends to a neighbour by an interface. The address has the IP
+// version of the neighbour. It is that of a loopback, else of the interface, else of any other interface, each the
+// first by name.
 func (o *Orch) Address(to netip.Addr, name string) (netip.Addr, bool) {
 	best, rank := netip.Addr{}, 3
 	for _, key := range sorted(o.rows.addresses) {

@@ -60,8 +60,8 @@ type Orch struct {
 	single  singles
 }
 
-// New reads the default virtual router, makes the routes that are always there,
-// and registers the handlers of the three tables on the daemon.
+// New reads the default virtual router, creates the routes that always exist, and registers the handlers of the three
+// tables on the daemon.
 func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o := &Orch{
 		api: cfg.SAI, log: cfg.Daemon.Logger(), ports: cfg.Ports, switchID: cfg.Switch,
@@ -117,7 +117,7 @@ func (o *Orch) layoutChanged(ctx context.Context, _ struct{}) {
 	}
 }
 
-// pass brings the ASIC in line with the rows. It repeats this while it removed an obstacle, or a row was refused.
+// pass brings the ASIC in line with the rows. It repeats this as long as an obstacle was removed or a row was refused.
 func (o *Orch) pass(ctx context.Context) error {
 	o.takeRows()
 	const rounds = 8

@@ -141,8 +141,8 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// Packets of the switch itself come from the address of a loopback, or of the interface by which they leave, or from
-// any other address.
+// The source of the switch's own packets is the address of a loopback, else that of the outgoing interface, else any
+// other address of the switch.
 func TestOwnAddress(t *testing.T) {
 	b := newBench(t)
 	want := func(to, name, want string) {

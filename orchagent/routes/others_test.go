@@ -42,8 +42,8 @@ func (b *bench) listed() (list []string) {
 	return list
 }
 
-// A route of FRR whose next hop does not answer is pending until the neighbour is known, for the same reason as a row
-// of STATIC_ROUTE. An invalid route has failed.
+// A route of FRR whose next hop does not answer is pending until the neighbour is known. The reason is the same as for
+// a row of STATIC_ROUTE. An invalid route has failed.
 func TestZebrasRoutesHaveAStatus(t *testing.T) {
 	b := newBench(t)
 	b.do(routed...)
@@ -171,7 +171,7 @@ func firstOf(errs ...error) error {
 	return nil
 }
 
-// A new process takes over the list of a former one.
+// A new process continues the list of a former one.
 func TestListOfAFormerProcess(t *testing.T) {
 	b := newBench(t)
 	state := swss.NewTable(b.Redis.DB(swss.StateDB), schema.StateRoute)
@@ -244,7 +244,7 @@ func TestRoutesInTheASICArePublished(t *testing.T) {
 	want("refused by the ASIC", "SWSS_RC_UNAVAIL 10.11.0.0/16 err_str=SWSS_RC_UNAVAIL blackhole=true protocol=bgp")
 }
 
-// A gone is a syncd that has ended, so no route can be created or removed.
+// gone simulates a syncd that has ended, so no route can be created or removed.
 type gone struct {
 	sai.API
 	is *bool

@@ -67,7 +67,7 @@ type routeSpec struct {
 	hops []schema.Hop
 }
 
-// makePlan computes the target state from the rows, and from the existing ports and VLANs.
+// makePlan computes the target state from the rows and from the existing ports and VLANs.
 func (o *Orch) makePlan() *plan {
 	p := &plan{
 		rifs: map[string]rifSpec{}, down: map[string]bool{}, neighbors: map[hop]neighborSpec{},
@@ -85,7 +85,7 @@ func (o *Orch) makePlan() *plan {
 	return p
 }
 
-// addDefaults plans the routes that are always there.
+// addDefaults plans the routes that always exist.
 func (p *plan) addDefaults(mac sai.MAC) {
 	for _, drop := range defaultRoutes {
 		p.routes[drop] = routeSpec{row: ownRow(drop)}
@@ -98,7 +98,7 @@ func (p *plan) addDefaults(mac sai.MAC) {
 // defaultRoutes contains the routes that drop packets without a better route.
 var defaultRoutes = [2]netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
 
-// ownRow returns a placeholder for the row of a route that is always there.
+// ownRow returns a placeholder for the row of a route that always exists.
 func ownRow(p netip.Prefix) orch.RowKey { return orch.Row("", p.String()) }
 
 // linkLocal returns the IPv6 address that an interface with the MAC address assigns to itself (RFC 4291, appendix A).
@@ -132,7 +132,8 @@ func (o *Orch) planRIF(p *plan, name string) {
 	}
 }
 
-// sameLayout reports whether ports and VLANs still give the same router interfaces, with the same ones down.
+// sameLayout reports whether ports and VLANs still result in the same router interfaces, of which the same ones are
+// down.
 func (o *Orch) sameLayout() bool {
 	p := &plan{
 		rifs: map[string]rifSpec{}, down: map[string]bool{}, routes: map[netip.Prefix]routeSpec{},
@@ -233,7 +234,7 @@ func (o *Orch) planRoutes(p *plan) {
 	}
 }
 
-// planRoute plans a row of routes, after the rows that take precedence over it.
+// planRoute plans a row of routes, after the rows that have precedence over it.
 func (o *Orch) planRoute(p *plan, key string) {
 	k := orch.Row(schema.AppRoute, key)
 	row := o.rows.routes[key]

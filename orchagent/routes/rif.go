@@ -19,7 +19,7 @@ type rif struct {
 // replaced reports whether a change of the router interface requires creating it again.
 func (s rifSpec) replaced(by rifSpec) bool { return s.on != by.on || s.drop != by.drop }
 
-// markLeaving marks the objects that must go, so that nothing more is created on them.
+// markLeaving marks the objects that must be removed, so that nothing more is created on them.
 func (o *Orch) markLeaving(p *plan) {
 	for name, r := range o.rifs {
 		spec, ok := p.rifs[name]
@@ -31,7 +31,7 @@ func (o *Orch) markLeaving(p *plan) {
 	}
 }
 
-// makeRIFs creates the missing router interfaces, and sets what has changed on the others.
+// makeRIFs creates the missing router interfaces, and sets the changed attributes of existing ones.
 func (o *Orch) makeRIFs(ctx context.Context, p *plan) {
 	for _, name := range sorted(p.rifs) {
 		k := orch.Row(schema.AppInterface, name)

@@ -45,7 +45,7 @@ func (o *Orch) routeEntry(p netip.Prefix) sai.RouteEntry {
 }
 
 // makeRoutes removes, changes and creates routes to match the plan. It reports whether some did not fit but may fit
-// once unused objects are gone.
+// once unused objects are removed.
 func (o *Orch) makeRoutes(ctx context.Context, p *plan) (short bool) {
 	all := make(map[netip.Prefix]bool, len(p.routes))
 	for prefix := range p.routes {
@@ -117,8 +117,8 @@ func (o *Orch) targets(
 	return wanted, short
 }
 
-// way returns the target of a route with next hops, and records what it lacks. If there is no capacity for a group, its
-// first next hop is used for all packets.
+// way returns the target of a route with next hops, and records the reason if it has none. If there is no capacity for
+// a group, its first next hop is used for all packets.
 func (o *Orch) way(ctx context.Context, p *plan, spec routeSpec) (t target, ok, short bool) {
 	hops, lacks := o.usable(p, spec)
 	if len(spec.hops) > 1 {

@@ -7,8 +7,9 @@ import (
 	"tamtam/swss/schema"
 )
 
-// singles are the routes that lead to only one of their next hops, because there was no capacity for a group. STATE_DB
-// keeps them: while a view is made no refusal shows, and a group beyond the capacity would fail the view.
+// singles are the routes that lead to only one of their next hops, because there was no capacity for a group. They are
+// stored in STATE_DB. While a view is being made, the ASIC refuses nothing, and a group beyond the capacity would make
+// the view fail.
 type singles struct {
 	hash  swss.Hash
 	lacks map[string]string // reasons, by the key of the row

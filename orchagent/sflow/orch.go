@@ -196,7 +196,7 @@ func (o *Orch) sampler(ctx context.Context, rate uint32) (sai.OID, error) {
 	return oid, nil
 }
 
-// sweep removes the samplers that no port uses. One that cannot be removed samples nothing.
+// sweep removes the samplers that no port uses. A sampler that cannot be removed samples nothing.
 func (o *Orch) sweep(ctx context.Context) {
 	used := slices.Collect(maps.Values(o.bound))
 	for _, rate := range slices.Sorted(maps.Keys(o.samplers)) {

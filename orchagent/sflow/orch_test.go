@@ -116,8 +116,8 @@ func (b *bench) wantASIC(want string) {
 	}
 }
 
-// Whichever of the rows, ports or the end of the view comes last, the ports are then sampled as the rows request.
-// Whichever goes first, nothing is left at the end.
+// Rows, ports and the end of the view may arrive in any order. Afterwards the ports are sampled as the rows request.
+// Rows and ports may also be removed in any order, and no sampler is left.
 func TestAnyOrder(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 20, Short: 10}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))

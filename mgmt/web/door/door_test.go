@@ -139,7 +139,7 @@ func TestUsers(t *testing.T) {
 	}
 }
 
-// A configured certificate is the one that clients see, and so is one that replaces it later.
+// Clients see the configured certificate, and later the one that replaces it.
 func TestCertificateReread(t *testing.T) {
 	h := newHouse(t)
 	make := func(name string) { // as another server makes it
