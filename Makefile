@@ -137,7 +137,7 @@ sflow-test:
 ###                 started in turn while messages are appended, and each without room on its disk in turn; and a sweep with
 ###                 processes that are killed at random
 cluster-test:
-	$(GO) test -race -count=1 -timeout 10m ./fleet/collectd ./fleet/jetstream ./fleet/parquet ./fleet/synthetic ./cmd/tamtam-collectd
+	$(GO) test -race -count=1 -timeout 10m ./lab ./lab/sweep ./fleet/collectd ./fleet/jetstream ./fleet/parquet ./fleet/synthetic ./cmd/tamtam-collectd
 	TAMTAM_CLUSTER=1 $(GO) test -count=1 -timeout 5m -v -run '^TestCluster' ./fleet/jetstream
 	TAMTAM_CLUSTER=1 $(GO) test -count=1 -timeout 10m -v -run '^TestSweepProcesses$$' ./cmd/tamtam-collectd
 

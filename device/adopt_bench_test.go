@@ -13,8 +13,8 @@ import (
 	"tamtam/swss"
 )
 
-// What a restart of orchagent costs that changes nothing: 10,000 flow groups, each with a session of tail-stamping.
-// Redis, syncd and the chip are in the same process.
+// BenchmarkRestartOfOrchagent measures a restart of orchagent that changes nothing, with 10,000 flow groups, each
+// with a session of tail-stamping. Redis, syncd and the chip are in the same process.
 func BenchmarkRestartOfOrchagent(b *testing.B) {
 	const groups = 10_000
 	rows := map[string]swss.FieldValues{
@@ -55,7 +55,7 @@ func BenchmarkRestartOfOrchagent(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed()/time.Millisecond)/float64(b.N), "ms/restart")
 }
 
-// cpuTime is the time that this process has had of all cores.
+// cpuTime returns the processor time that this process has used on all cores.
 func cpuTime(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	devicetest.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))

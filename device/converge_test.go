@@ -17,8 +17,8 @@ import (
 	"tamtam/swss"
 )
 
-// Whatever was written in whatever order, and whoever was restarted in between,
-// the ASIC is what the final configuration makes it when applied once.
+// For any order of writes, and any restarts of daemons in between, the ASIC is what the final configuration makes it
+// when applied once.
 func TestConfigurationConverges(t *testing.T) {
 	racetest.Stepped(t)
 	t.Parallel()
@@ -49,7 +49,7 @@ func converge(t *testing.T, seed uint64) {
 		devicetest.NoError(t, disturb(ctx, rnd, s))
 	}
 	devicetest.Settle(t, s)
-	if seed%4 == 1 { // it takes as long as the rest
+	if seed%4 == 1 { // it takes as long as the others together
 		consistent(t, s)
 	}
 	once := devicetest.NewSim(t, device.SimConfig{Config: device.ConfigDB{"DEVICE_METADATA": devicetest.Metadata},
@@ -67,9 +67,8 @@ func converge(t *testing.T, seed uint64) {
 	}
 }
 
-// byType counts objects by their type. Ports and the switch are left out: some
-// of the ports come with the chip, and which are removed and created again
-// depends on the way.
+// byType counts objects by their type, without ports and the switch. Some ports are created with the chip, and the
+// order of the changes determines which of them are removed and created again.
 func byType(keys []sai.Key) map[string]int {
 	n := map[string]int{}
 	for _, k := range keys {
@@ -95,9 +94,8 @@ func disturb(ctx context.Context, rnd devicetest.RandomConfig, s *device.Sim) er
 	return nil
 }
 
-// A mirror session that sends to the port which it mirrors survives a restart of
-// syncd, wherever the port's lanes were: the two name each other, and which is
-// tried first is by chance, so this is tried several times.
+// A mirror session that sends to the port that it mirrors survives a restart of syncd, wherever the port's lanes
+// were. The two refer to each other, and which is tried first is random, so the test repeats this several times.
 func TestObjectsThatNameEachOtherComeBack(t *testing.T) {
 	for range 8 {
 		s := devicetest.NewSim(t, device.SimConfig{Config: device.ConfigDB{

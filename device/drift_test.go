@@ -23,8 +23,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// compare lets every daemon look at everything, once at each of n seconds that follow, and tell. It returns what each
-// says.
+// compare lets every daemon compare everything once in each of the next n seconds, and report. It returns the state
+// of each.
 func compare(t *testing.T, s *device.Sim, n int) map[string]drift.State {
 	t.Helper()
 	tell := func(name string, w *drift.Watch) {
@@ -47,7 +47,7 @@ func compare(t *testing.T, s *device.Sim, n int) map[string]drift.State {
 	}
 }
 
-// consistent checks that no daemon finds anything else than it should be.
+// consistent checks that no daemon finds drift.
 func consistent(t *testing.T, s *device.Sim) {
 	t.Helper()
 	for name, state := range compare(t, s, 2) {
@@ -57,18 +57,18 @@ func consistent(t *testing.T, s *device.Sim) {
 	}
 }
 
-// Whatever somebody changes in the databases behind the daemons is told, healed and counted, and the switch is what its
-// configuration makes of it.
+// A change in the databases behind the daemons' back is reported, healed and counted. Afterwards the switch matches
+// its configuration.
 func TestDriftInDatabases(t *testing.T) {
 	const appl, state = swss.ApplDB, swss.StateDB
 	tests := []struct {
 		name string
 		db   swss.DBName
 		row  string
-		set  swss.FieldValues // written into the row; nil: the row is deleted
-		by   string           // who tells
+		set  swss.FieldValues // written into the row; nil means that the row is deleted
+		by   string           // the daemon that reports
 		told string
-		// healed says who heals it; "": nobody has to.
+		// healed is the daemon that heals the change; "" means that none has to.
 		healed string
 	}{
 		{"a rule is gone", appl, "ACL_RULE_TABLE:TAM:all", nil, "tammgrd", "APPL_DB ACL_RULE_TABLE:TAM:all is missing",
@@ -135,13 +135,13 @@ func TestDriftInDatabases(t *testing.T) {
 	}
 }
 
-// What is configured and cannot be in force is told in its status with the reason, and that is enough; what has no
-// status, or one without a reason, is not told.
+// If a configured row cannot be in force, its status with a reason suffices. A row without a status, or without a
+// reason, is drift.
 func TestPendingRowsAreTold(t *testing.T) {
 	config := devicetest.Merge(devicetest.TwoPorts(), device.ConfigDB{
 		schema.CfgTAMTailStamp: {"lost": {"flowgroup": "nowhere"}},
 		schema.CfgVLAN:         {"Vlan9": {"vlanid": "8"}},
-		// Of two types, each told in a table of its own.
+		// Sessions of two types, each reported in its own table.
 		schema.CfgTAMSession: {
 			"drops": {"type": "drop-monitor", "collector": "nowhere"}, "hops": {"type": "ifa", "role": "transit"},
 		},
@@ -178,7 +178,7 @@ func TestPendingRowsAreTold(t *testing.T) {
 	}
 }
 
-// statusRows are the status rows of STATE_DB, without when they became what they are, and their names.
+// statusRows returns the status rows of STATE_DB, without their times, and their names.
 func statusRows(t *testing.T, s *device.Sim) (names []string, rows map[string]string) {
 	t.Helper()
 	db := s.Redis.DB(swss.StateDB)
@@ -201,7 +201,7 @@ func statusRows(t *testing.T, s *device.Sim) (names []string, rows map[string]st
 	return names, rows
 }
 
-// A status row that somebody deletes or overwrites returns as its author wrote it, whoever that is.
+// A status row that is deleted or overwritten is written again by its author, whichever daemon that is.
 func TestDeletedStatusReturns(t *testing.T) {
 	s := hostedSim(t,
 		devicetest.Merge(blankRowsConfig(), device.ConfigDB{schema.CfgFlexCounter: {"QUEUE": {"POLL_INTERVAL": "1000"}}}))
@@ -251,8 +251,8 @@ func TestDeletedStatusReturns(t *testing.T) {
 	})
 }
 
-// A row of ASIC_STATE that is not what orchagent made is told, and ends orchagent's life: the next makes the view
-// again, and the ASIC is what it was.
+// A row of ASIC_STATE that differs from orchagent's objects is reported, and ends orchagent's run. The next run makes
+// the view again, and restores the ASIC.
 func TestDriftInASICState(t *testing.T) {
 	s := devicetest.NewSim(t, device.SimConfig{Config: devicetest.TwoPorts()})
 	devicetest.Settle(t, s)
@@ -310,14 +310,14 @@ func TestDriftInASICState(t *testing.T) {
 	}
 }
 
-// What changes in the chip behind syncd's back is told, and set or made anew from the rows of ASIC_STATE.
+// A change in the chip behind syncd's back is reported, and healed from the rows of ASIC_STATE.
 func TestDriftInChip(t *testing.T) {
 	s := devicetest.NewSim(t, device.SimConfig{Config: devicetest.TwoPorts()})
 	devicetest.Settle(t, s)
 	consistent(t, s)
 	want := devicetest.View(t, s)
 	asic := s.Redis.DB(swss.ASICDB).Client()
-	// object finds the first object of a type: its row, and its key in the chip.
+	// object finds the nth object of a type: its row, and its key in the chip.
 	object := func(t *testing.T, kind sai.ObjectType, nth int) (row string, real sai.Key) {
 		rows, err := asic.Keys(t.Context(), "ASIC_STATE:"+kind.String()+":*").Result()
 		if err != nil || len(rows) <= nth {
@@ -394,7 +394,7 @@ func TestDriftInChip(t *testing.T) {
 	}
 }
 
-// everPassing is an author that has looked at everything whenever it is asked.
+// everPassing returns an author that completes a comparison between any two calls.
 func everPassing() func(context.Context, string) (int, bool) {
 	passes := 1000
 	return func(context.Context, string) (int, bool) {
@@ -403,7 +403,7 @@ func everPassing() func(context.Context, string) (int, bool) {
 	}
 }
 
-// Syncd has no word for what came with its chip: when that is gone, the chip has to be replaced.
+// syncd cannot create the objects that came with its chip again. If one is lost, the chip must be replaced.
 func TestDriftThatTakesFreshChip(t *testing.T) {
 	faults := fault.NewRules(time.Now)
 	s := devicetest.NewSim(t, device.SimConfig{Config: devicetest.TwoPorts(), Common: daemons.Common{Backend: faults.SAI}})
@@ -418,7 +418,7 @@ func TestDriftThatTakesFreshChip(t *testing.T) {
 	}
 }
 
-// Where that does not help, the drift stays, and is told.
+// If that does not help, the drift stays, and is reported.
 func TestDriftThatStays(t *testing.T) {
 	faults := fault.NewRules(time.Now)
 	s := devicetest.NewSim(t, device.SimConfig{Config: devicetest.TwoPorts(), Common: daemons.Common{Backend: faults.SAI,
@@ -435,7 +435,7 @@ func TestDriftThatStays(t *testing.T) {
 	}
 }
 
-// withoutQueues is a chip that says that it has no queues.
+// withoutQueues makes the chip report that it has no queues.
 var withoutQueues = fault.Fault{
 	Kind: fault.SAIFail, Op: sai.OpGet, Type: sai.ObjectTypeQueue, Status: sai.StatusItemNotFound, For: fault.MostFor,
 }

@@ -8,8 +8,8 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// A switch in simulated time takes rows of CONFIG_DB through all of its daemons down to the chip, and
-// says of those that are not in effect why.
+// A switch in simulated time passes rows of CONFIG_DB through all of its daemons down to the chip. It reports why
+// rows are not in effect.
 func Example() {
 	ctx := context.Background()
 	config, err := device.ParseConfigDB([]byte(`{

@@ -18,8 +18,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// crowd are kinds of objects of which the ASIC has room for few: their rows of CONFIG_DB by the object's number, and
-// the types of which each needs objects of its own.
+// crowd lists kinds of objects for which the ASIC has little capacity. For each it has the rows of CONFIG_DB by the
+// object's number, and the types of its SAI objects.
 var crowd = map[string]struct {
 	types []sai.ObjectType
 	rows  func(i int) map[string]swss.FieldValues
@@ -87,7 +87,7 @@ var crowd = map[string]struct {
 	}},
 }
 
-// A crowded switch has more configured than there is room for.
+// A crowded is a switch on which more is configured than fits.
 type crowded struct {
 	*testing.T
 	*device.Sim
@@ -111,14 +111,14 @@ func newCrowded(t *testing.T) *crowded {
 	return &crowded{t, s, chip}
 }
 
-// limit leaves room for n further objects of the types that a kind needs.
+// limit sets the capacity to n further objects of the types that a kind needs.
 func (c *crowded) limit(kind string, n int) {
 	for _, of := range crowd[kind].types {
 		c.chip.room[of] = c.chip.count(of) + n
 	}
 }
 
-// wantFull wants that there is no room left, where something waits.
+// wantFull checks that there is no free capacity while objects wait.
 func (c *crowded) wantFull() {
 	c.Helper()
 	for of, most := range c.chip.room {
@@ -141,7 +141,7 @@ func (c *crowded) take(kind string, i int) {
 	devicetest.NoError(c.T, c.Redis.DB(swss.ConfigDB).Client().Del(c.Context(), keys...).Err())
 }
 
-// told is what became of all rows, without words that depend on what is refused first.
+// told returns the status of all rows, without words that depend on the order of rejections.
 func (c *crowded) told() map[string]string {
 	c.Helper()
 	devicetest.Settle(c.T, c.Sim)
@@ -162,8 +162,8 @@ func (c *crowded) restarted() map[string]string {
 	return c.told()
 }
 
-// Whatever kind of object there is too little room for: what is in force stays, also over a restart, and what waits
-// gets room that is freed by its name, whichever waits the longest.
+// For each kind of object with too little capacity, objects in force stay, also over a restart. Waiting objects get
+// freed capacity by name, regardless of how long they have waited.
 func TestFreedRoomIsGivenByContent(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 1}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0xf011))

@@ -13,7 +13,7 @@ import (
 	"tamtam/swss"
 )
 
-// everything is what the databases hold, row by row, but for counters and for when something became what it is.
+// everything returns the rows of the databases, without counters and times.
 func everything(t *testing.T, r *swss.Redis) map[string]map[string]string {
 	t.Helper()
 	all := map[string]map[string]string{}

@@ -18,7 +18,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// simFrames are ARP and pings of a host at Ethernet0, 10.0.0.2 with the MAC address 02:00:00:00:00:02.
+// simARP returns an ARP request of a host at Ethernet0, 10.0.0.2 with the MAC address 02:00:00:00:00:02.
 func simARP(target string) []byte {
 	t := netip.MustParseAddr(target).As4()
 	b := append(bytes.Repeat([]byte{0xff}, 6), 2, 0, 0, 0, 0, 2, 8, 6, 0, 1, 8, 0, 6, 4, 0, 1, 2, 0, 0, 0, 0, 2, 10, 0, 0,
@@ -122,8 +122,8 @@ func TestHostInSimulatedTime(t *testing.T) {
 	}
 }
 
-// A port's MTU above its wire's is lowered in the chip, at its router interface and in the host, so that a packet that
-// does not fit is answered by ICMP, and no longer so when the wire takes it.
+// A port's MTU above its wire's is lowered in the chip, at its router interface and in the host. So a packet that
+// does not fit is answered by ICMP, until the wire accepts it.
 func TestMTUOfTheWire(t *testing.T) {
 	ctx := t.Context()
 	config := device.ConfigDB{
@@ -145,7 +145,7 @@ func TestMTUOfTheWire(t *testing.T) {
 	defer s.Close()
 	devicetest.NoError(t, s.Settle(ctx))
 	in, _ := s.Chip.PortByName("Ethernet0")
-	var big []string // MTUs that the sender was told
+	var big []string // MTUs that the sender was informed of
 	forwarded := 0
 	s.Chip.SetOutput(func(o *saisim.Out) {
 		s.Punt(o)

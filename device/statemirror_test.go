@@ -13,7 +13,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// leaves reads the tree below a path: the values of leaves by their paths.
+// leaves returns the values of all leaves below a path, by their paths.
 func leaves(
 	t *testing.T, below *gpb.Path, get func(*gpb.GetRequest) (*gpb.GetResponse, error),
 ) map[string]string {
@@ -84,7 +84,7 @@ const wideConfig = `{
 	"TAM_FLYMON_QUERY_TABLE": {"q": {"task": "t", "flow": "10.0.0.1"}}
 }`
 
-// What is active of an object is what was configured.
+// The active state of an object repeats its configuration.
 func TestStateRepeatsConfig(t *testing.T) {
 	c, err := device.ParseConfigDB([]byte(wideConfig))
 	if err != nil {
@@ -105,7 +105,7 @@ func TestStateRepeatsConfig(t *testing.T) {
 		}
 		state := path[:i] + "/state/" + path[i+len("/config/"):]
 		same := all[state] == all[path]
-		if strings.HasSuffix(path, "-address") { // a single address is a prefix, too
+		if strings.HasSuffix(path, "-address") { // a single address is also a prefix
 			same = same || all[state] == strings.TrimSuffix(all[path], `"`)+`/32"`
 		}
 		if !same {
@@ -122,8 +122,7 @@ func TestStateRepeatsConfig(t *testing.T) {
 	}
 }
 
-// A status is as old as it is, whatever is written about it: words of the user
-// do not make it new, what is to be in force does.
+// The time of a status survives changes of descriptions. Only changes of the effect renew it.
 func TestSinceOfDescriptions(t *testing.T) {
 	c, err := device.ParseConfigDB([]byte(wideConfig))
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// What a restart of syncd costs with 20,000 routes: until the new chip forwards (replay), and until orchagent has
-// adopted all of it (adopt). Redis, syncd and the chip are in the same process.
+// BenchmarkRestartOfSyncd measures a restart of syncd with 20,000 routes: until the new chip forwards (replay), and
+// until orchagent has adopted all of it (adopt). Redis, syncd and the chip are in the same process.
 func BenchmarkRestartOfSyncd(b *testing.B) {
 	const routes = 20_000
 	s, err := device.NewSim(b.Context(), device.SimConfig{Profile: profile.Default(), Config: device.ConfigDB{
@@ -35,7 +35,7 @@ func BenchmarkRestartOfSyncd(b *testing.B) {
 	if n, err := s.Redis.DB(swss.ASICDB).AllKeys(b.Context()); err != nil || len(n) < routes {
 		b.Fatalf("%d objects, %v", len(n), err)
 	}
-	var replay, adopt [2]time.Duration // elapsed, and of the processor
+	var replay, adopt [2]time.Duration // elapsed time, and processor time
 	measure := func(sum *[2]time.Duration, do func() error) {
 		began, used := time.Now(), cpuTime(b)
 		devicetest.NoError(b, do())

@@ -14,9 +14,8 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// Truth and books in the report of a run, by hand: five frames enter at
-// Ethernet0. Two UDP frames and an ARP frame cross and count for the session,
-// one frame's VLAN does not exist, one is a runt.
+// Truth and books in the report of a run are checked by hand. Five frames enter at Ethernet0. Two UDP frames and an
+// ARP frame cross and count for the session, one frame's VLAN does not exist, and one is a runt.
 func TestTruthInTheReport(t *testing.T) {
 	udp := devicetest.IPv4Frame(t, layers.IPProtocolUDP, &layers.UDP{SrcPort: 5000, DstPort: 6000},
 		devicetest.Payload(100))
@@ -55,8 +54,8 @@ func TestTruthInTheReport(t *testing.T) {
 		t.Errorf("queue of Ethernet1 %+v", q)
 	}
 	all, vlan := report.Truth["all"], report.Truth["vlan"]
-	// 150 or 64 bytes with FCS and 32 of the record; 0.8 ns a byte: the SFD leaves 28 + 8
-	// cycles after the last byte is in.
+	// 150 or 64 bytes with FCS and 32 of the record; 0.8 ns per byte: the SFD leaves 28 + 8 cycles after the last
+	// byte has arrived.
 	if all.Frames != 5 || all.Delivered != 3 || len(all.Lost) != 2 || all.Lost[0].Port != "Ethernet0" ||
 		all.Delay.MaxPs != (146+36)*800 || all.Delay.MinPs != (64+36)*800 {
 		t.Errorf("all: %+v", all.Report)
@@ -64,7 +63,7 @@ func TestTruthInTheReport(t *testing.T) {
 	if vlan.Frames != 2 || vlan.Delivered != 2 {
 		t.Errorf("vlan 10: %+v", vlan.Report)
 	}
-	// Neither the stray frame nor the runt came as far as the ACL.
+	// Neither the stray frame nor the runt reached the ACL.
 	if e := all.Estimates["s matched"]; e != (device.Estimate{3, 5, -2}) {
 		t.Errorf("matched %+v", e)
 	}
@@ -77,8 +76,7 @@ func TestTruthInTheReport(t *testing.T) {
 	}
 }
 
-// What a run leaves in its directory does not depend on what an earlier run
-// left there.
+// The files of a run do not depend on those that an earlier run left in the directory.
 func TestOutputsOfAnEarlierRun(t *testing.T) {
 	udp := devicetest.IPv4Frame(t, layers.IPProtocolUDP, &layers.UDP{SrcPort: 5000, DstPort: 6000},
 		devicetest.Payload(100))

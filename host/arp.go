@@ -12,7 +12,6 @@ const (
 	arpLength  = 28
 )
 
-// receiveARP handles ARP.
 func (s *Stack) receiveARP(f *received, b []byte) {
 	if len(b) < arpLength {
 		s.counts[DropShort]++
@@ -26,7 +25,7 @@ func (s *Stack) receiveARP(f *received, b []byte) {
 		return
 	}
 	x := f.in
-	if sha == x.MAC { // our own, come back
+	if sha == x.MAC { // this interface's own frame, looped back
 		s.counts[DropARPOther]++
 		return
 	}
@@ -55,7 +54,7 @@ func (s *Stack) receiveARP(f *received, b []byte) {
 	s.sendARP(x, arpReply, sha, tpa, sha, spa)
 }
 
-// sendARP sends ARP of the interface's address from.
+// sendARP sends an ARP message with the interface's address from.
 func (s *sender) sendARP(x *iface, op uint16, to MAC, from netip.Addr, tha MAC, tpa netip.Addr) {
 	b := make([]byte, 0, arpLength)
 	b = append(b, 0, 1, 8, 0, 6, 4)

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// everyOutput is all that a user is shown: by Get, Subscribe, origin sonic-db and operations.
+// everyOutput returns all that a user is shown by Get, Subscribe, origin sonic-db and operations.
 func (b *bed) everyOutput(name string) map[string]string {
 	b.t.Helper()
 	out := map[string]string{}
@@ -73,13 +73,13 @@ func aliasRows() map[string]string {
 	}
 }
 
-// What a line takes away at one path is not shown at any other; secrets are shown to the administrator alone.
+// Data that a line hides at one path is hidden at every other path. Only the administrator is shown secrets.
 func TestAliases(t *testing.T) {
 	const all = "r read /\nr read sonic-db:/\nr write /operations\n"
 	secrets := []string{"t4", "t5", "t6", "t7"}
 	for _, tt := range []struct {
 		line string
-		gone []string // besides secrets
+		gone []string // texts that are hidden besides the secrets
 		stay string
 	}{
 		{"", nil, "10.7.7.8"},
@@ -143,7 +143,7 @@ func TestAliases(t *testing.T) {
 	}
 }
 
-// unasked is an answer without the key of a database that was asked for.
+// unasked returns an answer without the key of the database row that was requested.
 func unasked(what, text string) string {
 	if _, key, ok := strings.Cut(what, " "); ok {
 		return strings.ReplaceAll(text, key, "")
@@ -151,7 +151,7 @@ func unasked(what, text string) string {
 	return text
 }
 
-// containsWord reports whether a text has a word that is not part of a longer one.
+// containsWord reports whether a text contains a word that is not part of a longer one.
 func containsWord(text, word string) bool {
 	for at := 0; ; {
 		i := strings.Index(text[at:], word)
@@ -169,8 +169,8 @@ func containsWord(text, word string) bool {
 	}
 }
 
-// A line that takes away the writing of something takes it away for rows as they are, too; the mask of a secret is not
-// written in its place.
+// A line that takes away write access to a node also does so for the rows behind it. The mask of a secret is not
+// written in place of the secret.
 func TestAliasesWrite(t *testing.T) {
 	b := staffed(t, "r write /config-rows\nr read /tam/collectors\n")
 	b.rows(aliasRows())

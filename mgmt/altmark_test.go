@@ -17,8 +17,8 @@ const (
 	altMarkRow = "CONFIG_DB TAM_ALTMARK_TABLE|m1"
 )
 
-// altMarked is a switch with a session of alternate marking in effect, two
-// periods of it, and what a collector says.
+// altMarked returns the rows of a switch with an active alternate-marking session. It has two periods of the session
+// and the results of a collector.
 func altMarked() map[string]string {
 	rows := someSwitch()
 	maps.Copy(rows, map[string]string{
@@ -38,7 +38,7 @@ func altMarked() map[string]string {
 	return rows
 }
 
-// period is a period of counts that follow from its number.
+// period returns a period whose counts follow from its number.
 func period(k uint64, flags altmark.Flags) altmark.Period {
 	return altmark.Period{Number: k, Colour: uint8(k & 1), Packets: k, Bytes: 64 * k, Captures: 1,
 		Timestamp: altmark.Time{Seconds: k, Nanoseconds: 5},
@@ -67,8 +67,7 @@ func (b *bed) forget(session string, number uint64) {
 	}
 }
 
-// TestAltMarkOnChange: a new period is sent as it comes, with one delete of the
-// one that it takes the place of, and nothing of those that stay.
+// A new period is sent when it arrives, with one delete of the period that it replaces. Other periods are not sent.
 func TestAltMarkOnChange(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(altMarked())
@@ -79,7 +78,7 @@ func TestAltMarkOnChange(t *testing.T) {
 	s.want("U "+fmt.Sprintf(packets, 8)+` "8"`, "S")
 	b.history("m1", period(9, 0))
 	s.want("U " + fmt.Sprintf(packets, 9) + ` "9"`)
-	b.history("m1", period(9, 0)) // the same again: nothing
+	b.history("m1", period(9, 0)) // unchanged, so nothing is sent
 	b.forget("m1", 8)
 	s.want("D " + fmt.Sprintf(packets, 8))
 	late := period(9, 0)
@@ -97,7 +96,7 @@ func TestAltMarkOnChange(t *testing.T) {
 	s.want("D " + result + "/lost-packets")
 }
 
-// TestAltMarkSample: periods are sampled too, if a client wants that.
+// Periods are sampled, too, if a client requests that.
 func TestAltMarkSample(t *testing.T) {
 	clock := newHandClock()
 	b := newBed(t, func(c *Config) { c.Clock, c.After = clock.now, clock.after })

@@ -17,7 +17,7 @@ import (
 
 const draftProfile = "/altmark/altmark-profiles/altmark-profile[altmark-profile-name=m1]"
 
-// What is said under the draft's names is what tamtam-altmark says, as the draft has words for it.
+// The draft's nodes show the same session as tamtam-altmark, as far as the draft has terms for it.
 func TestAltMarkDraftRandom(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(someSwitch())
@@ -46,7 +46,7 @@ func TestAltMarkDraftRandom(t *testing.T) {
 	})
 }
 
-// randomAltMark is a session that may be.
+// randomAltMark returns a random valid session.
 func randomAltMark(rnd *rand.Rand) schema.AltMarkSession {
 	marks := [][2]altmark.Mark{{altmark.DSCP0, altmark.DSCP0 + 1}, {altmark.IPv6Loss, altmark.IPv6Delay},
 		{altmark.IPv6Delay, altmark.IPv6Loss}, {altmark.IPv4Reserved, altmark.DSCP0}}[rnd.IntN(4)]
@@ -67,13 +67,13 @@ func randomAltMark(rnd *rand.Rand) schema.AltMarkSession {
 	return s
 }
 
-// draftOf is a session in the draft's words.
+// draftOf returns a session in the draft's terms.
 func draftOf(s schema.AltMarkSession) map[string]any {
 	want := map[string]any{
 		"altmark-profile-name": s.Name, "filter": map[string]any{"filter-type": "acl-filter", "ace-name": s.FlowGroup},
 		"direction":        []string{"ingress", "transit", "egress"}[s.Role-altmark.Initiator],
 		"interface-action": []string{"action-marking", "action-read", "action-read"}[s.Role-altmark.Initiator],
-		// 2^n s, by way of the shortest period.
+		// 2^n s, expressed by the shortest period
 		"measurement-period":       fmt.Sprint(uint64(976_562_500) << (s.Interval - altmark.MinInterval)),
 		"enable-loss-measurement":  s.Method != altmark.Pulse,
 		"enable-delay-measurement": s.Method != altmark.Step || s.MeanDelay,
@@ -94,7 +94,8 @@ func draftOf(s schema.AltMarkSession) map[string]any {
 	return want
 }
 
-// Ports and the feature have their places, what no row says is left out, and a Set is told where to write.
+// Ports and the feature have their nodes, and absent fields are omitted. A Set is refused with the path to write
+// instead.
 func TestAltMarkDraft(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(altMarked())
@@ -139,7 +140,7 @@ func TestAltMarkDraft(t *testing.T) {
 	wantErr(t, err, "InvalidArgument", "read-only")
 }
 
-// A change under our names is told to who subscribes to the draft's.
+// A subscriber to the draft's nodes is notified of a change under our names.
 func TestAltMarkDraftOnChange(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(altMarked())

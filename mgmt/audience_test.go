@@ -14,20 +14,20 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// A taker is a client of Subscribe that is sent what gRPC would send. It takes messages while its gate is open.
+// A taker is a client of Subscribe that receives what gRPC would send. It accepts messages while its gate is open.
 type taker struct {
 	gpb.GNMI_SubscribeServer
 	ctx   context.Context
 	list  *gpb.SubscriptionList
-	gate  chan struct{} // closed: it is open
-	first chan struct{} // closed when the first message is there
+	gate  chan struct{} // closed when the gate is open
+	first chan struct{} // closed when the first message has arrived
 	got   chan []string
 	ended chan error
 	asked atomic.Bool
 	began atomic.Bool
 }
 
-// take subscribes as a client whose gate is open or not.
+// take subscribes as a client whose gate is open or shut.
 func (b *bed) take(ctx context.Context, list *gpb.SubscriptionList, open bool) *taker {
 	c := &taker{
 		ctx: ctx, list: list, gate: make(chan struct{}), first: make(chan struct{}), got: make(chan []string, 16),
@@ -92,7 +92,7 @@ func (b *bed) want(what string, c *taker, text ...string) {
 	}
 }
 
-// waiting is how often each row is marked that a client was not told of.
+// waiting returns, per row, the number of changes that a client has not been notified of.
 func (b *bed) waiting(c *taker) map[string]int {
 	b.t.Helper()
 	if err := b.server.hub.Step(b.ctx); err != nil { // all that was written is marked
@@ -111,7 +111,7 @@ func (b *bed) waiting(c *taker) map[string]int {
 	return rows
 }
 
-// What the audience is: as many subscribers on change as of samples, and how long their clock goes.
+// The size of the audience: equally many subscribers on change and of samples, and how far their clock runs.
 const (
 	ofEach     = 50
 	sampleEach = 10 * time.Second
@@ -119,13 +119,14 @@ const (
 	slowTime   = 4 * time.Minute
 )
 
-// An audience is a bed on which one subscriber takes nothing, one nothing for a while, and the others take everything.
+// An audience is a bed with one subscriber that accepts nothing, one that pauses for a while, and others that accept
+// all.
 type audience struct {
 	*bed
 	clock   *handClock
-	stalls  chan struct{} // has what waits for a client to take something
+	stalls  chan struct{} // receives a value when a message waits for a client to accept it
 	rates   map[string]int
-	marks   map[string]int // changes that nobody has told the two of
+	marks   map[string]int // changes that the two slow subscribers were not notified of
 	stalled *taker
 	slow    *taker
 	changes []*taker
@@ -160,14 +161,14 @@ func newAudience(t *testing.T) *audience {
 	return c
 }
 
-// stall subscribes as one that does not take anything, not even sync_response, and returns when an update of the name's
-// row waits for that.
+// stall subscribes as a client that accepts nothing, not even the sync_response. It returns when an update of the named
+// row waits for that client.
 func (c *audience) stall(name string) *taker {
 	list := streamOf(subOf(onChange, rates))
 	list.UpdatesOnly = true
 	x := c.take(c.ctx, list, false)
 	<-x.first
-	for len(c.stalls) > 0 { // handing that over may have waited too; it does no more
+	for len(c.stalls) > 0 { // handing over the sync_response may have waited, too; it no longer does
 		<-c.stalls
 	}
 	c.change(name)
@@ -183,7 +184,7 @@ func (c *audience) change(name string) {
 
 func (c *audience) line(path, name string) string { return fmt.Sprintf("U %s %d", path, c.rates[name]) }
 
-// tick changes something, lets all time pass until the next sample, and checks that the others are told.
+// tick changes a rate, advances the clock to the next sample, and checks that the others are notified.
 func (c *audience) tick(step int) {
 	c.t.Helper()
 	name, path := "a", rateA
@@ -204,13 +205,13 @@ func (c *audience) tick(step int) {
 	}
 }
 
-// Of 102 subscribers in ten minutes, one takes nothing: it is ended at the limit, and up to then what waits for it is
-// no more than the entries that changed. One takes nothing for a while: it gets the newest values, and how many it
-// missed. The others miss nothing, and get each change at once and each sample when it is due.
+// One of 102 subscribers accepts nothing for ten minutes. It is disconnected at the limit, and until then holds no more
+// than the entries that changed. Another pauses for a while, and then gets the newest values with the number of missed
+// ones. The others miss nothing, and get each change immediately and each sample when it is due.
 func TestStalledAmongMany(t *testing.T) {
 	c := newAudience(t)
 	clear(c.marks)
-	c.marks["b"] = 1 // of the change that the slow one waits with
+	c.marks["b"] = 1 // for the change that the slow subscriber waits with
 	begin := c.clock.now()
 	for step := 1; c.clock.now().Sub(begin) < showTime; step++ {
 		c.tick(step)
@@ -239,7 +240,7 @@ func TestStalledAmongMany(t *testing.T) {
 	}
 }
 
-// checkWaiting checks what waits for the one that takes nothing.
+// checkWaiting checks the changes that wait for the stalled subscriber.
 func (c *audience) checkWaiting(at time.Duration) {
 	c.t.Helper()
 	if got := c.waiting(c.stalled); !maps.Equal(got, c.marks) {
@@ -250,7 +251,7 @@ func (c *audience) checkWaiting(at time.Duration) {
 	}
 }
 
-// goOn lets the slow one take what waits: what it was to be sent first, and then each value that is new, once.
+// goOn lets the slow subscriber accept what waits: first the interrupted messages, and then each new value once.
 func (c *audience) goOn() {
 	c.t.Helper()
 	missed := c.waiting(c.slow)
@@ -263,7 +264,7 @@ func (c *audience) goOn() {
 	c.changes = append(c.changes, c.slow)
 }
 
-// Who may not go on is handed nothing, though the sender would take it.
+// A client whose context has ended receives nothing, though the sender would accept it.
 func TestNothingIsHandedAfterTheEnd(t *testing.T) {
 	b := newBed(t, nil)
 	c := &taker{ctx: b.ctx, gate: make(chan struct{}), first: make(chan struct{}), got: make(chan []string, 100)}
@@ -282,7 +283,7 @@ func TestNothingIsHandedAfterTheEnd(t *testing.T) {
 	}
 }
 
-// What was written before the first values are read is in them, and no duplicate of the next update.
+// Rows written before the first values are read are part of these, and not a duplicate in the next update.
 func TestFirstValuesAreNoDuplicates(t *testing.T) {
 	b := newBed(t, nil)
 	list := streamOf(subOf(onChange, rates))

@@ -33,7 +33,7 @@ var someUsers = []access.User{
 	{Name: "root", Password: "s3:cret", Role: access.Admin}, {Name: "guest", Password: "guest", Role: access.ReadOnly},
 }
 
-// trust is a client's TLS that knows the generated CA.
+// trust returns a client's TLS configuration that trusts the generated CA.
 func trust(t testing.TB, dir string) *tls.Config {
 	t.Helper()
 	ca, err := os.ReadFile(filepath.Join(dir, "ca.pem"))
@@ -88,7 +88,8 @@ func TestGeneratedCertificate(t *testing.T) {
 	})
 }
 
-// clientCert is a client's certificate, good for two hours around a time, by the CA in dir, which is made if need be.
+// clientCert returns a client certificate that is valid for two hours around now. It is signed by the CA in dir, which
+// is created if missing.
 func clientCert(t testing.TB, dir, name string, now time.Time) tls.Certificate {
 	t.Helper()
 	made := func(template, parent *x509.Certificate, signer any) tls.Certificate {
@@ -291,7 +292,7 @@ func TestHashedPasswords(t *testing.T) {
 	})
 	for _, c := range []struct{ name, password, code string }{
 		{"guest", "guest", "OK"},
-		{"guest", "guest", "OK"}, // from memory
+		{"guest", "guest", "OK"}, // from the cache
 		{"guest", "Guest", "Unauthenticated"},
 		{"guest", bcryptOfGuest, "Unauthenticated"},
 		{"guest", "", "Unauthenticated"},

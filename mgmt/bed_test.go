@@ -54,7 +54,7 @@ func newBedOn(t testing.TB, r *swss.Redis, edit func(*Config)) *bed {
 	if edit != nil {
 		edit(&cfg)
 	}
-	verified := len(cfg.Users) > 0 && cfg.Insecure // passwords do not travel in clear
+	verified := len(cfg.Users) > 0 && cfg.Insecure // passwords need TLS
 	if verified {
 		cfg.Insecure, cfg.Dir = false, t.TempDir()
 	}
@@ -90,8 +90,8 @@ func (b *bed) dial(opts ...grpc.DialOption) gpb.GNMIClient {
 	return gpb.NewGNMIClient(conn)
 }
 
-// rows writes rows: "CONFIG_DB TABLE|key" -> "field=value ..."; an empty text
-// deletes the row. Values have no spaces, "_" stands for one.
+// rows writes rows: "CONFIG_DB TABLE|key" -> "field=value ...". An empty text deletes the row. Values have no spaces;
+// "_" stands for one.
 func (b *bed) rows(rows map[string]string) {
 	b.t.Helper()
 	for _, k := range tree.SortedKeys(rows) {
@@ -114,8 +114,7 @@ func (b *bed) rows(rows map[string]string) {
 	}
 }
 
-// row reads a row of CONFIG_DB as "field=value ...", fields sorted; empty:
-// there is none.
+// row returns a row of CONFIG_DB as "field=value ...", fields sorted, or "" if there is none.
 func (b *bed) row(key string) string {
 	b.t.Helper()
 	hash, err := b.redis.DB(swss.ConfigDB).Client().HGetAll(b.ctx, key).Result()
@@ -129,7 +128,7 @@ func (b *bed) row(key string) string {
 	return strings.Join(out, " ")
 }
 
-// config dumps CONFIG_DB, a row per line.
+// config returns CONFIG_DB as text, a row per line.
 func (b *bed) config() string {
 	b.t.Helper()
 	keys, err := b.redis.DB(swss.ConfigDB).Client().Keys(b.ctx, "*").Result()
@@ -190,7 +189,7 @@ func ietf(v string) *gpb.TypedValue {
 
 func update(p, v string) *gpb.Update { return &gpb.Update{Path: path(p), Val: ietf(v)} }
 
-// get asks for one path in JSON_IETF.
+// get requests one path in JSON_IETF.
 func (b *bed) get(p string) (string, error) {
 	resp, err := b.client.Get(b.ctx, &gpb.GetRequest{Path: []*gpb.Path{path(p)}, Encoding: gpb.Encoding_JSON_IETF})
 	if err != nil {
@@ -203,7 +202,7 @@ func (b *bed) get(p string) (string, error) {
 	return strings.Join(out, "\n"), nil
 }
 
-// mustSet does a Set that must succeed.
+// mustSet executes a Set that must succeed.
 func (b *bed) mustSet(req *gpb.SetRequest) *gpb.SetResponse {
 	b.t.Helper()
 	resp, err := b.client.Set(b.ctx, req)
@@ -244,8 +243,8 @@ func sameJSON(t testing.TB, got, want string) {
 	}
 }
 
-// someSwitch is a switch with two ports, a flow group and a session in effect: the rows of testdata/some.rows, as
-// [bed.rows] takes them.
+// someSwitch returns the rows of a switch with two ports, a flow group and an active session: those of
+// testdata/some.rows, in the form that [bed.rows] accepts.
 func someSwitch() map[string]string {
 	text, err := os.ReadFile("testdata/some.rows")
 	if err != nil {

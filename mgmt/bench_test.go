@@ -14,7 +14,7 @@ import (
 // manySessions is how many sessions the large cases have.
 const manySessions = 10000
 
-// fill writes a switch with n sessions in effect.
+// fill writes the rows of a switch with n active sessions.
 func fill(b testing.TB, r *swss.Redis, n int) {
 	b.Helper()
 	tables := map[swss.DBName]map[string]map[string]swss.FieldValues{}

@@ -20,13 +20,13 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A counted is a kind of counters: rows of a table, of one name each.
+// A counted is one kind of counters: rows of a table, one row per name.
 type counted struct {
-	db    swss.DBName // "": COUNTERS_DB
+	db    swss.DBName // the database; empty means COUNTERS_DB
 	table string
-	names string // the hash with their names; "": the names are the keys of the table
-	only  string // names begin with it, which is not told
-	off   string // names that begin with it are of another kind
+	names string // the hash that maps names to row keys; empty means that the keys of the table are the names
+	only  string // the prefix that names must have; users give names without it
+	off   string // the prefix of names that belong to another kind
 }
 
 var countedKinds = map[string][]counted{
@@ -40,7 +40,7 @@ var countedKinds = map[string][]counted{
 	"table-record":  {{table: schema.CountersRecord}},
 }
 
-// counts reports whether a field of a row is a counter, and no level or size.
+// counts reports whether a field of a row is a counter, as opposed to a level or a size.
 func counts(field string) bool {
 	return !strings.Contains(field, "OCCUPANCY") && !strings.Contains(field, "WATERMARK") && field != "mtu" &&
 		field != "late-ns"
@@ -52,7 +52,7 @@ type countedRow struct {
 	key string
 }
 
-// A clearInput is that of the operation clear-counters.
+// A clearInput is the input of the operation clear-counters.
 type clearInput struct {
 	Kind string `json:"kind"`
 	Name string `json:"name"`
@@ -100,7 +100,7 @@ func (s *keeping) clearCounters(ctx context.Context, _ string, in clearInput) er
 	return nil
 }
 
-// forgetOthers drops what was remembered of rows that are no more.
+// forgetOthers deletes the saved counters of rows that no longer exist.
 func forgetOthers(ctx context.Context, db *swss.DB, keys []countedRow) error {
 	known := map[string]bool{fetch.ClearedLife: true}
 	for _, k := range keys {
@@ -118,7 +118,7 @@ func forgetOthers(ctx context.Context, db *swss.DB, keys []countedRow) error {
 	return nil
 }
 
-// keys returns the keys of the rows, of all names or of one.
+// keys returns the keys of the rows, either of all names (name is empty) or of one.
 func (c counted) keys(ctx context.Context, db *swss.DB, name string) (out []string, err error) {
 	if c.names == "" {
 		names, err := swss.NewTable(db, c.table).Keys(ctx)
@@ -140,7 +140,7 @@ func (c counted) keys(ctx context.Context, db *swss.DB, name string) (out []stri
 	return out, err
 }
 
-// rememberCounters keeps what counters are, and when that was.
+// rememberCounters saves the present values of counters and the time at.
 func (s *keeping) rememberCounters(ctx context.Context, db *swss.DB, keys []countedRow, at string) error {
 	marks, err := db.Client().HMGet(ctx, swss.KeyMark, fetch.CountsMark).Result()
 	if err != nil {
@@ -151,7 +151,7 @@ func (s *keeping) rememberCounters(ctx context.Context, db *swss.DB, keys []coun
 	if err != nil && err != redis.Nil {
 		return err
 	}
-	if before != life { // of another chip
+	if before != life { // saved for an earlier run of the chip
 		if err := db.Client().Del(ctx, fetch.ClearedKey).Err(); err != nil {
 			return err
 		}
@@ -175,7 +175,7 @@ func (s *keeping) rememberCounters(ctx context.Context, db *swss.DB, keys []coun
 	return nil
 }
 
-// appendCounts reads rows of one database, and appends the key and the counters of each, and at when it was.
+// appendCounts reads rows of one database. For each it appends the key, and the counters with the time at as JSON.
 func appendCounts(ctx context.Context, values []any, of []countedRow, at string) ([]any, error) {
 	keys := make([]string, len(of))
 	for i, r := range of {

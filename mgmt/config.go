@@ -11,24 +11,24 @@ import (
 	"tamtam/swss"
 )
 
-// A Config says what a server serves, to whom.
+// A Config configures a server: what it serves, and to which clients.
 type Config struct {
 	Redis *swss.Redis
 
-	// Keep is the directory of configurations that are kept: those saved or committed, and an unconfirmed commit. Empty:
-	// none are, and what needs them is refused.
+	// Keep is the directory of saved configurations: those saved or committed, and an unconfirmed commit. If it is
+	// empty, none are saved, and operations that need them are refused.
 	Keep string
-	// Startup is the file that the configuration is saved to, and that the next start loads: a config_db.json. Default:
-	// config_db.json in Keep.
+	// Startup is the file that the configuration is saved to and that the next start loads: a config_db.json. The
+	// default is config_db.json in Keep.
 	Startup string
 
-	// Addr is the TCP address to listen on, "host:port"; empty: none.
+	// Addr is the TCP address to listen on, "host:port"; empty means no TCP listener.
 	Addr string
-	// Socket is the path of a unix socket for the local CLI: root and the server's own user are let in as admin, or as
-	// the user that they name, and those who are users by the names that they have on this machine. Empty: none.
+	// Socket is the path of a unix socket for the local CLI; empty means no socket. Root and the server's own user are
+	// admitted as admin or as the user that they name. Others are admitted if their name on this machine is a user's.
 	Socket string
 
-	// Who is let in, and how, and who hears of it: see [auth.Config].
+	// Authentication, authorisation and the audit trail: see [auth.Config].
 	NoLogin, Insecure                    bool
 	Dir, CertFile, KeyFile, ClientCAFile string
 	Users                                []access.User
@@ -37,15 +37,15 @@ type Config struct {
 	Logger                               *slog.Logger
 	Clock                                func() time.Time
 
-	// Host returns what is known of the machine, as rows of a table by key: HostFacts, HostState and HostProcesses.
-	// Default: nothing.
+	// Host returns facts about the machine, as rows of a table by key: HostFacts, HostState and HostProcesses. The
+	// default returns nothing.
 	Host func(table string) map[string]map[string]string
 
-	// After is the timer of sampling, for tests. Default: time.After.
+	// After is the timer of sampling, replaceable in tests. The default is time.After.
 	After func(time.Duration) <-chan time.Time
 }
 
-// logins are the settings of who is let in.
+// logins returns the settings of authentication and authorisation.
 func (c Config) logins() auth.Config {
 	return auth.Config{
 		NoLogin: c.NoLogin, Dir: c.Dir, CertFile: c.CertFile, KeyFile: c.KeyFile, ClientCAFile: c.ClientCAFile,
@@ -54,7 +54,7 @@ func (c Config) logins() auth.Config {
 	}
 }
 
-// check refuses settings that contradict each other, naming both.
+// check returns an error for each pair of settings that contradict each other, naming both.
 func (c Config) check() error {
 	var errs []error
 	conflict := func(bad bool, a, b, why string) {
@@ -73,5 +73,5 @@ func (c Config) check() error {
 	return errors.Join(errs...)
 }
 
-// MayListen refuses an address that others can reach while nobody is asked for a login.
+// MayListen refuses an address that other machines can reach while no login is required.
 func (c Config) MayListen(addr string) error { return c.logins().MayListen(addr) }

@@ -21,18 +21,18 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// A commandClient asks through a client's program instead of the generated stubs, all but Subscribe.
+// A commandClient sends requests through a command-line client instead of the generated stubs, except Subscribe.
 type commandClient struct {
 	gpb.GNMIClient
-	args func(what string, req proto.Message) ([]string, error) // of the program for a request, itself first
+	args func(what string, req proto.Message) ([]string, error) // returns the command line for a request, program first
 }
 
-// clientOfEnvironment is gnmi_cli if TAMTAM_GNMI_CLI names it, gnmic if TAMTAM_GNMIC does, else the stubs.
+// clientOfEnvironment returns gnmi_cli if TAMTAM_GNMI_CLI names it, gnmic if TAMTAM_GNMIC does, else the stubs.
 func clientOfEnvironment(t *testing.T, b *bed) gpb.GNMIClient {
 	if program := os.Getenv("TAMTAM_GNMI_CLI"); program != "" {
 		return &commandClient{b.client, func(what string, req proto.Message) ([]string, error) {
 			text, err := prototext.Marshal(req)
-			if len(text) == 0 && what != "capabilities" { // an empty one
+			if len(text) == 0 && what != "capabilities" { // an empty request
 				err = errCannotAsk
 			}
 			return []string{program, "-address", b.server.Addr(), "-insecure", "-" + what, "-proto", string(text)}, err
@@ -59,7 +59,7 @@ func clientOfEnvironment(t *testing.T, b *bed) gpb.GNMIClient {
 	return b.client
 }
 
-// gnmicGet are gnmic's arguments for a Get; an error if it cannot ask that.
+// gnmicGet returns gnmic's arguments for a Get, or an error if gnmic cannot express it.
 func gnmicGet(args []string, req *gpb.GetRequest) ([]string, error) {
 	text := func(p *gpb.Path) string {
 		if p.GetOrigin() == "" {
@@ -89,10 +89,10 @@ func gnmicGet(args []string, req *gpb.GetRequest) ([]string, error) {
 
 var errCannotAsk = fmt.Errorf("this client cannot ask that")
 
-// said finds the status in what a program says of an error.
+// said matches the status in a program's error output.
 var said = regexp.MustCompile(`(?s)code = (\w+) desc = (.*)`)
 
-// ask runs the program; the stubs ask what it cannot.
+// ask runs the program; the stubs send requests that it cannot express.
 func ask[R, A proto.Message](
 	ctx context.Context, c *commandClient, what string, req R, answer A,
 	stub func(context.Context, R, ...grpc.CallOption) (A, error),
@@ -120,24 +120,24 @@ func ask[R, A proto.Message](
 	return answer, prototext.Unmarshal(out.Bytes(), answer)
 }
 
-// Capabilities asks through the program.
+// Capabilities sends the request through the program.
 func (c *commandClient) Capabilities(
 	ctx context.Context, req *gpb.CapabilityRequest, _ ...grpc.CallOption,
 ) (*gpb.CapabilityResponse, error) {
 	return ask(ctx, c, "capabilities", req, &gpb.CapabilityResponse{}, c.GNMIClient.Capabilities)
 }
 
-// Get asks through the program.
+// Get sends the request through the program.
 func (c *commandClient) Get(ctx context.Context, req *gpb.GetRequest, _ ...grpc.CallOption) (*gpb.GetResponse, error) {
 	return ask(ctx, c, "get", req, &gpb.GetResponse{}, c.GNMIClient.Get)
 }
 
-// Set asks through the program.
+// Set sends the request through the program.
 func (c *commandClient) Set(ctx context.Context, req *gpb.SetRequest, _ ...grpc.CallOption) (*gpb.SetResponse, error) {
 	return ask(ctx, c, "set", req, &gpb.SetResponse{}, c.GNMIClient.Set)
 }
 
-// TestSubscribeThroughGnmiCLI has gnmi_cli ask once, poll and listen.
+// gnmi_cli can subscribe once, by polling and by streaming.
 func TestSubscribeThroughGnmiCLI(t *testing.T) {
 	program := os.Getenv("TAMTAM_GNMI_CLI")
 	if program == "" {

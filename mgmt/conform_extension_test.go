@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// extensionChecks are those of gNMI's extensions.
+// extensionChecks returns the checks of gNMI's extensions.
 func extensionChecks() map[string]func(*bed) {
 	return map[string]func(*bed){
 		"X1": checkDepth, "X2": checkCommit, "X3": checkArbitration,
@@ -30,7 +30,7 @@ func extensionChecks() map[string]func(*bed) {
 	}
 }
 
-// ofMaster is the extension of a client of a role.
+// ofMaster returns the master-arbitration extension of a client with a role.
 func ofMaster(role string, high, low uint64) []*gnmi_ext.Extension {
 	return []*gnmi_ext.Extension{{Ext: &gnmi_ext.Extension_MasterArbitration{
 		MasterArbitration: &gnmi_ext.MasterArbitration{
@@ -114,7 +114,7 @@ func checkCommit(b *bed) {
 	}
 	k.clock.pass(time.Minute)
 	k.eventually("undone", func() bool { return k.rate("a") == "sampling-rate=1" })
-	k.server.setting.Lock() // that is over, then
+	k.server.setting.Lock() // the undo is over then
 	defer k.server.setting.Unlock()
 }
 
@@ -124,7 +124,7 @@ func checkArbitration(b *bed) {
 	}
 	b.mustSet(as(ofMaster("arbiter", 0, 7), "1"))
 	b.mustSet(as(ofMaster("arbiter", 0, 7), "2"))
-	b.mustSet(&gpb.SetRequest{Extension: ofMaster("arbiter", 1, 0)}) // 2^64: a new master says so
+	b.mustSet(&gpb.SetRequest{Extension: ofMaster("arbiter", 1, 0)}) // 2^64; a new master announces itself
 	b.refusedSet(as(ofMaster("arbiter", 0, 8), "3"), "PermissionDenied", `"arbiter"`, "election id 8", "1*2^64+0")
 	b.mustSet(as(ofMaster("another role", 0, 1), "4"))
 	b.mustSet(as(ofMaster("", 0, 1), "5")) // the default role

@@ -21,7 +21,7 @@ const (
 	portE0 = "/interfaces/interface[name=Ethernet0]"
 )
 
-// readingChecks are those of Capabilities, paths and Get.
+// readingChecks returns the checks of Capabilities, paths and Get.
 func readingChecks() map[string]func(*bed) {
 	return map[string]func(*bed){
 		"C1": checkCapabilities, "C2": checkCapabilities, "C3": checkEncodings, "C4": checkReflection,
@@ -195,7 +195,7 @@ func checkPrefix(b *bed) {
 	}
 }
 
-// checkPrefixAlone asks for what a prefix names without a path behind it.
+// checkPrefixAlone requests a prefix without a path behind it.
 func checkPrefixAlone(b *bed) {
 	whole := path(portE0 + "/state/counters")
 	want := answerText(b.mustGet(&gpb.GetRequest{Path: []*gpb.Path{whole}}))
@@ -220,7 +220,7 @@ func checkPrefixAlone(b *bed) {
 	b.wantText(answerText(b.mustGet(&gpb.GetRequest{Prefix: rows})), answerText(one))
 }
 
-// checkSONiCTarget asks as clients of SONiC's server do, whose target is a database.
+// checkSONiCTarget sends requests as clients of SONiC's server do, with a database as target.
 func checkSONiCTarget(b *bed) {
 	for _, tt := range []struct{ target, path, want string }{
 		{"COUNTERS_DB", "/COUNTERS/Ethernet0", "/COUNTERS_DB/localhost/COUNTERS/Ethernet0"},
@@ -388,7 +388,7 @@ func checkModels(b *bed) {
 	}
 }
 
-// checkAllOrNothing has one client set two values together, while another reads both.
+// checkAllOrNothing lets one client set two values together, while another reads both.
 func checkAllOrNothing(b *bed) {
 	var writer sync.WaitGroup
 	both := func(n int) *gpb.SetRequest {

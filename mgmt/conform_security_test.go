@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// securityChecks are those of TLS and users.
+// securityChecks returns the checks of TLS and users.
 func securityChecks() map[string]func(*bed) {
 	return map[string]func(*bed){
 		"A1": checkTransport, "A2": checkTransport,
@@ -65,7 +65,7 @@ func checkCertificates(b *bed) {
 	wantErr(t, err, "Unauthenticated")
 }
 
-// checkUsers: who is asked is asked for each RPC, and each RPC asks.
+// checkUsers checks that every RPC needs credentials if there are users.
 func checkUsers(b *bed) {
 	x := newBed(b.t, func(c *Config) { c.Users = someUsers })
 	x.rows(someSwitch())
@@ -98,14 +98,14 @@ func checkUsers(b *bed) {
 	}
 }
 
-// onceOf is the error of a ONCE.
+// onceOf returns the error of a ONCE.
 func (b *bed) onceOf(p string) error {
 	rpc, err := b.client.Subscribe(b.ctx)
 	if err != nil {
 		return err
 	}
 	list := &gpb.SubscribeRequest_Subscribe{Subscribe: listOf(onceMode, subOf(0, p))}
-	_ = rpc.Send(&gpb.SubscribeRequest{Request: list}) // Recv has the reason, if it failed
+	_ = rpc.Send(&gpb.SubscribeRequest{Request: list}) // if it failed, Recv returns the reason
 	_, err = rpc.Recv()
 	return err
 }

@@ -7,13 +7,13 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// timed is a bed of its own with a clock that the check moves.
+// timed returns a new bed with a clock that the check moves.
 func (b *bed) timed() (*bed, *handClock) {
 	clock := newHandClock()
 	return newBed(b.t, func(c *Config) { c.Clock, c.After = clock.now, clock.after }), clock
 }
 
-// sampled is a STREAM of one path that is sampled each second.
+// sampled returns a STREAM of one path that is sampled each second.
 func sampled(p string, edit func(*gpb.Subscription)) *gpb.SubscriptionList {
 	s := subOf(sample, p)
 	s.SampleInterval = uint64(time.Second)
@@ -23,7 +23,7 @@ func sampled(p string, edit func(*gpb.Subscription)) *gpb.SubscriptionList {
 	return streamOf(s)
 }
 
-// streamingChecks are those of STREAM.
+// streamingChecks returns the checks of STREAM.
 func streamingChecks() map[string]func(*bed) {
 	return map[string]func(*bed){
 		"T1": func(b *bed) {
@@ -32,7 +32,8 @@ func streamingChecks() map[string]func(*bed) {
 			s.want("U "+rateA+" 1", "U "+rateB+" 2", "S")
 			b.rows(samplers("1", ""))
 			b.rows(samplers("1", "3"))
-			// Nothing of a, which is what it was; b may have been seen without its row, and that may be one update more.
+			// There is no update of a, which is unchanged. The stream may have seen b without its row, which may be one
+			// more update.
 			got := s.next()
 			if got[0] == "D "+rateB {
 				got = s.next()
@@ -135,7 +136,7 @@ func checkSample(b *bed) {
 	}
 }
 
-// checkSuppressed: what did not change comes with the heartbeat alone; what is gone, as a delete.
+// checkSuppressed checks that unchanged values are sent only with the heartbeat, and vanished ones as a delete.
 func checkSuppressed(b *bed) {
 	x, clock := b.timed()
 	x.rows(counters("1", "1"))
@@ -176,12 +177,12 @@ func checkTargetDefined(b *bed) {
 	}
 	x.rows(map[string]string{"STATE_DB TAM_STATE_TAILSTAMPING_TABLE|s1": "status=active"})
 	s.want("U "+sessionS+`/state/status "active"`, "U "+sessionS+"/state/status-number 1")
-	<-clock.set // the timer of before the change
+	<-clock.set // the timer set before the change
 	clock.advance(10 * time.Second)
 	s.want("U "+matched+` "1"`, "U "+stamped+` "1"`)
 }
 
-// checkOneSync: each subscription has its mode, and there is one sync_response, behind all first values.
+// checkOneSync checks that each subscription has its own mode, and that one sync_response follows all first values.
 func checkOneSync(b *bed) {
 	x, clock := b.timed()
 	x.rows(counters("1", "1"))
@@ -192,14 +193,14 @@ func checkOneSync(b *bed) {
 	s.want("U "+matched+` "1"`, "U "+rateA+" 1", "S")
 	x.rows(samplers("2", ""))
 	s.want("U " + rateA + " 2")
-	<-clock.set // the timer of before the change
+	<-clock.set // the timer set before the change
 	clock.advance(time.Second)
 	s.want("U " + matched + ` "1"`)
 	x.rows(samplers("3", ""))
 	s.want("U " + rateA + " 3")
 }
 
-// checkShortHeartbeat: a heartbeat is one update, whether longer than the interval or shorter.
+// checkShortHeartbeat checks that a heartbeat is one update, whether longer or shorter than the interval.
 func checkShortHeartbeat(b *bed) {
 	x, clock := b.timed()
 	x.rows(samplers("1", ""))

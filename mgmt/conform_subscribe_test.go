@@ -18,7 +18,7 @@ const (
 	pollMode = gpb.SubscriptionList_POLL
 )
 
-// subscribingChecks are those of Subscribe in general, of ONCE and of POLL.
+// subscribingChecks returns the checks of Subscribe in general, of ONCE and of POLL.
 func subscribingChecks() map[string]func(*bed) {
 	return map[string]func(*bed){
 		"B1": func(b *bed) {
@@ -95,7 +95,7 @@ func subscribingChecks() map[string]func(*bed) {
 			list.UseModels = []*gpb.ModelData{{Name: "openconfig-interfaces"}}
 			s := b.subscribe(list)
 			for line := s.next()[0]; line != "S"; line = s.next()[0] {
-				if strings.Contains(line, "/alias") { // it is of tamtam-interfaces
+				if strings.Contains(line, "/alias") { // it is in tamtam-interfaces
 					b.t.Error(line)
 				}
 			}
@@ -172,7 +172,7 @@ func checkPoll(b *bed) {
 	s.wantEnd("OK")
 }
 
-// initial returns the Notifications in front of the sync_response.
+// initial returns the Notifications before the sync_response.
 func (s *sub) initial() []*gpb.Notification {
 	s.t.Helper()
 	var all []*gpb.Notification
@@ -234,7 +234,7 @@ func checkNoPathTwice(b *bed) {
 	}
 }
 
-// checkSlowClient: few messages wait for one that takes nothing, and an update says what else it stands for.
+// checkSlowClient checks that few messages wait for a stalled client, and that an update counts its duplicates.
 func checkSlowClient(b *bed) {
 	b.rows(samplers("1", ""))
 	ctx, cancel := context.WithCancel(b.ctx)
@@ -250,7 +250,7 @@ func checkSlowClient(b *bed) {
 	for i := 2; i <= last; i++ {
 		b.rows(samplers(fmt.Sprint(i), ""))
 		want := fmt.Sprintf("U %s %d", rateA, i)
-		for !strings.HasPrefix(live.next()[0], want) { // nobody waits for the slow one
+		for !strings.HasPrefix(live.next()[0], want) { // the slow client delays no other
 		}
 	}
 	taken := 0

@@ -14,10 +14,10 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// A point is what a client may expect, a row of the table in docs/reference/gnmi.md.
+// A point is a guarantee to clients: a row of the table in docs/reference/gnmi.md.
 type point struct {
 	id  string
-	raw bool // no client of a command line can ask for it
+	raw bool // no command-line client can send the request
 }
 
 // points reads the table of docs/reference/gnmi.md.
@@ -41,8 +41,8 @@ func points(t *testing.T) (list []point) {
 	return list
 }
 
-// TestConformance holds the server to each point of docs/reference/gnmi.md: a point without a check fails, as does a
-// check without a point.
+// TestConformance checks each point of docs/reference/gnmi.md. A point without a check fails, as does a check without a
+// point.
 func TestConformance(t *testing.T) {
 	checks := map[string]func(*bed){}
 	for _, part := range []map[string]func(*bed){
@@ -81,7 +81,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// renew makes the databases those of [someSwitch] again.
+// renew resets the databases to the rows of [someSwitch].
 func (b *bed) renew() {
 	b.t.Helper()
 	for _, name := range []swss.DBName{swss.ConfigDB, swss.ApplDB, swss.StateDB, swss.CountersDB} {
@@ -119,14 +119,14 @@ func (b *bed) mustGet(req *gpb.GetRequest) *gpb.GetResponse {
 	return resp
 }
 
-// refused wants a Get to fail.
+// refused checks that a Get fails.
 func (b *bed) refused(req *gpb.GetRequest, code string, words ...string) {
 	b.t.Helper()
 	_, err := b.client.Get(b.ctx, req)
 	wantErr(b.t, err, code, words...)
 }
 
-// refusedSet wants a Set to fail and to change nothing.
+// refusedSet checks that a Set fails and changes nothing.
 func (b *bed) refusedSet(req *gpb.SetRequest, code string, words ...string) {
 	b.t.Helper()
 	before := b.config()
@@ -137,7 +137,7 @@ func (b *bed) refusedSet(req *gpb.SetRequest, code string, words ...string) {
 	}
 }
 
-// answerText is an answer as "PATH VALUE" for each update, a blank line between Notifications.
+// answerText returns a response as "PATH VALUE" for each update, a blank line between Notifications.
 func answerText(resp *gpb.GetResponse) string {
 	var notes []string
 	for _, n := range resp.GetNotification() {
@@ -171,7 +171,7 @@ func (b *bed) wantRow(key, want string) {
 	}
 }
 
-// modelsBelow are the names of the models of all nodes below a node.
+// modelsBelow returns the names of the models of all nodes below a node.
 func modelsBelow(n *tree.Node, in map[string]bool) []string {
 	in[n.Module] = true
 	for _, k := range n.Kids {

@@ -26,7 +26,7 @@ const (
 	rowOf1 = "TAM_COLLECTORS_TABLE|c1"
 )
 
-// writingChecks are those of Set.
+// writingChecks returns the checks of Set.
 func writingChecks() map[string]func(*bed) {
 	return map[string]func(*bed){
 		"S1": func(b *bed) {
@@ -218,7 +218,7 @@ func checkSetsTogether(b *bed) {
 func checkUnionReplace(b *bed) {
 	union := func(updates ...*gpb.Update) *gpb.SetRequest { return &gpb.SetRequest{UnionReplace: updates} }
 	b.rows(samplers("1", "2"))
-	// No path undoes what another one set, whichever comes first.
+	// No path reverts the value of another one, whichever comes first.
 	got := b.mustSet(union(
 		update(entryA+"/config", `{"sampling-rate":5}`),
 		update("/tam/samplers", `{"sampler":[{"name":"c","config":{"sampling-rate":3}}]}`)))
@@ -229,7 +229,8 @@ func checkUnionReplace(b *bed) {
 	b.wantRow(rowA, "sampling-rate=5")
 	b.wantRow(rowB, "")
 	b.wantRow("TAM_SAMPLINGRATE_TABLE|c", "sampling-rate=3")
-	b.mustSet(union(update(rateA, "6"), update(entryA, `{"config":{"sampling-rate":6}}`))) // both say the same
+	// Both contain the same value.
+	b.mustSet(union(update(rateA, "6"), update(entryA, `{"config":{"sampling-rate":6}}`)))
 	b.wantRow(rowA, "sampling-rate=6")
 	b.refusedSet(union(update(rateA, "7"), update(entryA, `{"config":{"sampling-rate":8}}`)), "InvalidArgument", `"8"`,
 		rateA)

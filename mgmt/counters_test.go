@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A counter that its row lacks, or that is no number there, has no leaf: it is not 0, nor is
-// a sum of which a part is not known that of the others. What is 0 is 0.
+// A counter that its row lacks, or that is not a number there, has no leaf: it is not reported as 0. Nor is a sum with
+// an unknown part reported as the sum of the others. A counter of 0 is reported as 0.
 func TestCountersThatNobodyKnows(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(someSwitch())
@@ -33,7 +33,7 @@ func TestCountersThatNobodyKnows(t *testing.T) {
 			"SAI_QUEUE_STAT_DROPPED_PACKETS"},
 	} {
 		fields := strings.Fields(c.fields)
-		// has is the leaf after the first fields have a value each.
+		// has returns the leaf after the first fields have been given a value each.
 		has := func(values ...string) string {
 			t.Helper()
 			row := "COUNTERS_DB " + c.row
@@ -44,7 +44,7 @@ func TestCountersThatNobodyKnows(t *testing.T) {
 			}
 			text, err := b.get(c.path)
 			if err != nil {
-				if strings.Contains(err.Error(), "NotFound") { // nothing at all is there
+				if strings.Contains(err.Error(), "NotFound") { // there is no data at all
 					return ""
 				}
 				t.Fatal(err)

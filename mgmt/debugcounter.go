@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// clearDebug keeps what counters are, of one or of all, and at when that was.
+// clearDebug saves the present values of one debug counter, or of all if name is empty, with the time at.
 func (s *keeping) clearDebug(ctx context.Context, name, at string) error {
 	only := name
 	if only == "" {
@@ -27,7 +27,7 @@ func (s *keeping) clearDebug(ctx context.Context, name, at string) error {
 		return status.Errorf(codes.NotFound, "%s: %s has no counters", debugKind, name)
 	}
 	table := swss.NewTable(s.reader.Redis.DB(swss.CountersDB), schema.CountersDebugCleared)
-	if name == "" { // what was kept of those that are no more goes
+	if name == "" { // drop the saved values of counters that no longer exist
 		was, _, err := table.Get(ctx, "")
 		if err != nil {
 			return tree.Unavailable(err)
@@ -62,5 +62,5 @@ func (s *keeping) clearDebug(ctx context.Context, name, at string) error {
 	return nil
 }
 
-// debugKind is what clear-counters calls debug counters.
+// debugKind is the name of debug counters in clear-counters.
 const debugKind = "debug-counters"

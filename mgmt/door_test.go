@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// 400 clients that connect and say nothing keep nobody waiting.
+// 400 clients that connect and stay silent delay no other client.
 func TestHalfOpenHandshakes(t *testing.T) {
 	dir := t.TempDir()
 	b := newBed(t, func(c *Config) { c.Insecure, c.Dir = false, dir })

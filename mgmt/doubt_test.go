@@ -11,7 +11,7 @@ import (
 	"tamtam/yang/tamyang"
 )
 
-// While the state of the ASIC is unknown, every status and every port's state says so, in words that the models have.
+// While the state of the ASIC is unknown, every status and every port's state reports that, in values of the models.
 func TestUnknownStateOfTheASIC(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(brokenOut())

@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// checkExtensions refuses extensions that would change what a request means, and are not served; what nobody knows is
-// ignored. deep says that depth has a meaning in the request.
+// checkExtensions refuses extensions that would change the meaning of a request and are not implemented. Unknown ones
+// are ignored. deep reports whether depth has a meaning in the request.
 func checkExtensions(exts []*gnmi_ext.Extension, deep bool) error {
 	depths := 0
 	for _, e := range exts {
@@ -31,7 +31,7 @@ func checkExtensions(exts []*gnmi_ext.Extension, deep bool) error {
 	return nil
 }
 
-// depthOf is the level of extension depth; 0: no limit.
+// depthOf returns the level of extension depth, or 0 if there is no limit.
 func depthOf(exts []*gnmi_ext.Extension) uint32 {
 	for _, e := range exts {
 		if d := e.GetDepth(); d != nil {
@@ -41,13 +41,13 @@ func depthOf(exts []*gnmi_ext.Extension) uint32 {
 	return 0
 }
 
-// errRawDepth refuses a depth of tables, which have none.
+// errRawDepth refuses a depth for tables, which have no levels.
 var errRawDepth = status.Errorf(codes.Unimplemented, "extension depth is not served of origin %s", tree.RawOrigin)
 
-// maxRoles bounds the roles that election ids are remembered of.
+// maxRoles bounds the number of roles whose election ids are remembered.
 const maxRoles = 256
 
-// An arbiter knows of each role the highest election id (gNMI's master arbitration) since the server began.
+// An arbiter holds, per role, the highest election id (gNMI's master arbitration) since the server began.
 type arbiter struct {
 	mu      sync.Mutex
 	highest map[string]electionID
@@ -67,7 +67,8 @@ func (id electionID) less(o electionID) bool {
 	return id.high < o.high || id.high == o.high && id.low < o.low
 }
 
-// admit refuses who is not master of his role (any more); who says nothing of roles is admitted.
+// admit refuses a client that is not, or no longer, the master of its role. A request without the extension is
+// admitted.
 func (a *arbiter) admit(exts []*gnmi_ext.Extension) error {
 	for _, e := range exts {
 		m := e.GetMasterArbitration()

@@ -16,18 +16,18 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// How fast a subscription may be sampled. Counters are read from the chip at the interval of their group, which
-// FLEX_COUNTER_TABLE has: what is sampled faster repeats itself. So the least interval of what consists of such
-// counters alone is that of the group, of several the fastest's; of everything else it is minSample.
+// The least sample interval of a subscription follows from what it contains. Counters are read from the chip at the
+// POLL_INTERVAL of their group in FLEX_COUNTER_TABLE, and sampling faster only repeats values. So a subscription to
+// polled counters alone has the interval of its fastest group. Any other subscription has minSample.
 
 // A floor is the least interval of a subscription.
 type floor struct {
 	least time.Duration
-	why   string // what sets it
+	why   string // the setting that determines it
 }
 
-// pace gives each feed that samples its interval, or refuses one that is too short. An interval holds as long as the
-// stream does: if a group is then read more slowly, values repeat.
+// pace gives each sampling feed its interval, or refuses one that is too short. The interval holds for the whole
+// stream: if a group is polled more slowly later, values repeat.
 func pace(ctx context.Context, r fetch.Reader, feeds []*feed) error {
 	polls := map[string]floor{}
 	for _, f := range feeds {
@@ -49,20 +49,20 @@ func pace(ctx context.Context, r fetch.Reader, feeds []*feed) error {
 	return nil
 }
 
-// tooFast refuses an interval.
+// tooFast returns the error for an interval that is too short.
 func tooFast(path string, asked time.Duration, fl floor) error {
 	return status.Errorf(codes.InvalidArgument, "%s: sample_interval %s is below the least, %s: %s", path, asked, fl.least,
 		fl.why)
 }
 
-// floorOf is that of a feed; polls has the intervals of groups that are known already.
+// floorOf returns the floor of a feed. polls caches the intervals of groups.
 func floorOf(ctx context.Context, r fetch.Reader, f *feed, polls map[string]floor) (floor, error) {
 	fl := floor{minSample, "nothing of it is a counter that is polled"}
 	found := false
 	for _, w := range f.watches {
 		for _, leaf := range w.Leaves {
 			if leaf.KeyIndex >= 0 {
-				continue // it is in the path
+				continue // the key is part of the path
 			}
 			groups := leaf.PolledBy()
 			if len(groups) == 0 {
@@ -83,8 +83,8 @@ func floorOf(ctx context.Context, r fetch.Reader, f *feed, polls map[string]floo
 	return fl, nil
 }
 
-// poll is how often a group of counters is read while it is enabled; as for orchagent, a row that is not valid says
-// nothing.
+// poll returns how often a group of counters is read while it is enabled. Like orchagent, it ignores an invalid row and
+// uses the default.
 func poll(ctx context.Context, r fetch.Reader, name string, polls map[string]floor) (floor, error) {
 	if fl, ok := polls[name]; ok {
 		return fl, nil
@@ -106,7 +106,7 @@ func poll(ctx context.Context, r fetch.Reader, name string, polls map[string]flo
 	return fl, nil
 }
 
-// sampling makes the feed of what one subscription samples.
+// sampling returns the feed for the sampled part of a subscription.
 func sampling(sub *gpb.Subscription, beat time.Duration) *feed {
 	return &feed{samples: true, sample: intervalOf(sub.GetSampleInterval()), beat: beat,
 		suppress: sub.GetSuppressRedundant(), defined: sub.GetMode() == gpb.SubscriptionMode_TARGET_DEFINED}

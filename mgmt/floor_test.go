@@ -9,7 +9,8 @@ import (
 
 const inOctets = "/interfaces/interface[name=Ethernet0]/state/counters/in-octets"
 
-// ethernet0 is that port with a counter, polled every so many milliseconds; "": as often as without a row.
+// ethernet0 returns the rows of a port with a counter that is polled every poll milliseconds. If poll is empty, there
+// is no row for the poll interval.
 func ethernet0(poll, octets string) map[string]string {
 	rows := map[string]string{
 		"CONFIG_DB PORT|Ethernet0":                 "lanes=0 speed=100000",
@@ -24,7 +25,7 @@ func ethernet0(poll, octets string) map[string]string {
 	return rows
 }
 
-// every is a STREAM that samples a path at an interval.
+// every returns a STREAM that samples paths at an interval.
 func every(mode gpb.SubscriptionMode, interval time.Duration, paths ...string) *gpb.SubscriptionList {
 	list := streamOf()
 	for _, p := range paths {
@@ -35,15 +36,15 @@ func every(mode gpb.SubscriptionMode, interval time.Duration, paths ...string) *
 	return list
 }
 
-// TestSampleFloor: counters are sampled as fast as they are polled, everything else at 100 ms; what is below says what
-// sets the least.
+// Counters may be sampled as fast as they are polled, all other leaves every 100 ms. A refusal names the setting that
+// determines the minimum.
 func TestSampleFloor(t *testing.T) {
 	b := newBed(t, nil)
 	const ms = time.Millisecond
 	for _, c := range []struct {
 		name, poll, path string
 		interval         time.Duration
-		words            []string // nil: accepted
+		words            []string // nil if the interval is accepted
 	}{
 		{"as polled", "10", inOctets, 10 * ms, nil},
 		{"below", "10", inOctets, 10*ms - 1, []string{inOctets, "9.999999ms", "below the least, 10ms",
@@ -76,8 +77,8 @@ func TestSampleFloor(t *testing.T) {
 	b.subscribe(list).wantEnd("InvalidArgument", "COUNTERS", "sample_interval 99ms", "least, 100ms")
 }
 
-// TestSamplePolled: interval 0 is the poll interval when the stream begins, and stays it; TARGET_DEFINED raises a hint
-// to it.
+// Interval 0 means the poll interval at the start of the stream, and does not change later. For TARGET_DEFINED a
+// shorter hint is raised to it.
 func TestSamplePolled(t *testing.T) {
 	clock := newHandClock()
 	b := newBed(t, func(c *Config) { c.Clock, c.After = clock.now, clock.after })

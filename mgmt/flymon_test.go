@@ -19,8 +19,7 @@ const (
 	flyMonQ1    = "/tam/flymon-queries/flymon-query[name=q1]"
 )
 
-// flyMonitored is a switch with a task in effect, a query of it, one that waits,
-// and a plan.
+// flyMonitored returns the rows of a switch with an active task, a query of it, a pending task, and a plan.
 func flyMonitored() map[string]string {
 	rows := someSwitch()
 	maps.Copy(rows, map[string]string{
@@ -42,7 +41,7 @@ func exactly(e flymon.Estimate, exact float64) flymon.Estimate {
 	return e
 }
 
-// measured writes what orchagent does of an epoch of the task and of its query.
+// measured writes the results of one epoch of the task and its query as orchagent does.
 func (b *bed) measured(epoch uint64) {
 	b.t.Helper()
 	start := int64(epoch) * 1_000_000_000
@@ -72,8 +71,7 @@ func (b *bed) set(table, key string, fields swss.FieldValues) {
 	}
 }
 
-// TestFlyMonOnChange: an epoch's results are sent as they come, with one delete of
-// each flow that is heavy no more.
+// The results of an epoch are sent when they arrive, with one delete of each flow that is no longer heavy.
 func TestFlyMonOnChange(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(flyMonitored())
@@ -97,14 +95,14 @@ func TestFlyMonOnChange(t *testing.T) {
 	epoch.want("U " + flyMonHH + `/state/last-epoch/epoch "11"`)
 }
 
-// TestDecimal: decimal64 rounds to its fraction digits and has the form of RFC 7950.
+// A decimal64 is rounded to its fraction digits and has the form of RFC 7950.
 func TestDecimal(t *testing.T) {
 	m := offline(t)
 	amount := m.Find(flyMonTasks + "/flymon-task/metrics/metric/state/estimate")
 	part := m.Find(flyMonTasks + "/flymon-task/state/last-epoch/load")
 	for _, tt := range []struct {
 		leaf     *tree.Node
-		in, want string // "": refused
+		in, want string // empty if the value is refused
 	}{
 		{amount, "0", "0.0"}, {amount, "12", "12.0"}, {amount, "-0.5", "-0.5"}, {amount, "1.23456", "1.2346"},
 		{amount, "1e3", "1000.0"}, {amount, "-0.00001", "0.0"},

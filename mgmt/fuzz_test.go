@@ -14,7 +14,7 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 )
 
-// offline is a model alone.
+// offline returns a model without a server.
 func offline(f testing.TB) *tree.Model {
 	f.Helper()
 	m, err := tree.New(swsstest.Start(f), models.All())
@@ -24,8 +24,7 @@ func offline(f testing.TB) *tree.Model {
 	return m
 }
 
-// FuzzPath: any path is resolved to nodes whose own path means them again, or
-// refused.
+// Any path is either refused, or resolved to nodes whose own path resolves to them.
 func FuzzPath(f *testing.F) {
 	for _, s := range []string{
 		"", "elem{name:'tam'}", "elem{name:'...'} elem{name:'config'}", "elem{name:'*'} elem{name:'*'}", "elem{}",
@@ -55,8 +54,7 @@ func FuzzPath(f *testing.F) {
 	})
 }
 
-// FuzzRow: any row is shown as valid JSON, and what is shown can be written
-// back.
+// Any row is shown as valid JSON, and the values shown can be written back.
 func FuzzRow(f *testing.F) {
 	f.Add("SRC_IP", "1.2.3.4/32", "TCP_FLAGS", "0x12/0x3f")
 	f.Add("L4_SRC_PORT_RANGE", "5-6", "DSCP", "010")
@@ -80,7 +78,7 @@ func FuzzRow(f *testing.F) {
 	})
 }
 
-// decoded is JSON with its numbers as they are written.
+// decoded returns decoded JSON that keeps its numbers as they are written.
 func decoded(t *testing.T, text []byte) (v any) {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(text))

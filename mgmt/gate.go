@@ -9,28 +9,28 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// streamPatience is how long a subscriber may be left without news: then its RPC ends with the reason. Until then what
-// it was told is corrected when the databases can be read again.
+// streamPatience is how long a subscriber may stay without updates. Then its RPC ends with the reason. If the databases
+// become readable before, the values that it holds are corrected.
 const streamPatience = 5 * time.Second
 
-// A gate lets RPCs in while the databases can be read and are this server's.
+// A gate admits RPCs while the databases are readable and claimed by this server.
 type gate struct {
-	patience time.Duration // how long streams stay inside when it is shut
+	patience time.Duration // how long streams stay open after the gate is shut
 
 	mu     sync.Mutex
-	why    string // it is shut; "": it is open
+	why    string // why the gate is shut; empty means that it is open
 	inside map[*visit]struct{}
-	late   *time.Timer // ends the streams that are inside
+	late   *time.Timer // ends the open streams when patience is over
 }
 
-// A visit is an RPC inside.
+// A visit is an open RPC.
 type visit struct {
 	end    context.CancelCauseFunc
 	stream bool
 }
 
-// enter returns the context of an RPC that reads the databases, and what ends it. A stream is ended only if the gate
-// stays shut.
+// enter returns the context of an RPC that reads the databases, and the function that ends the visit. A stream is ended
+// only if the gate stays shut for longer than patience.
 func (g *gate) enter(ctx context.Context, stream bool) (context.Context, func(), error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -53,7 +53,7 @@ func (g *gate) enter(ctx context.Context, stream bool) (context.Context, func(),
 
 func (g *gate) refusal() error { return status.Errorf(codes.Unavailable, "not ready: %s", g.why) }
 
-// set shuts the gate for the reason why, "" opens it.
+// set shuts the gate for the reason why; an empty reason opens it.
 func (g *gate) set(why string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -77,7 +77,7 @@ func (g *gate) set(why string) {
 	}
 }
 
-// end ends the RPCs inside, of one kind. The caller holds mu.
+// end ends all open RPCs that are streams, or all that are not. The caller holds mu.
 func (g *gate) end(streams bool) {
 	for v := range g.inside {
 		if v.stream == streams {

@@ -24,7 +24,7 @@ func encodings() []gpb.Encoding {
 	return []gpb.Encoding{gpb.Encoding_JSON, gpb.Encoding_JSON_IETF, gpb.Encoding_PROTO}
 }
 
-// useModels returns the filter that a request's use_models means.
+// useModels returns the node filter for a request's use_models.
 func useModels(models []*gpb.ModelData) (func(*tree.Node) bool, error) {
 	if len(models) == 0 {
 		return func(*tree.Node) bool { return true }, nil
@@ -44,12 +44,12 @@ func useModels(models []*gpb.ModelData) (func(*tree.Node) bool, error) {
 	return func(n *tree.Node) bool { return names[n.Module] && n.Speaks(names) }, nil
 }
 
-// dataType returns the filter that a request's type means.
+// dataType returns the node filter for a request's type.
 func dataType(t gpb.GetRequest_DataType) (func(*tree.Node) bool, error) {
 	switch t {
 	case gpb.GetRequest_ALL:
 		return func(*tree.Node) bool { return true }, nil
-	case gpb.GetRequest_CONFIG: // what can be set as it is
+	case gpb.GetRequest_CONFIG: // what a Set accepts at this place
 		return (*tree.Node).Writable, nil
 	case gpb.GetRequest_STATE:
 		return func(n *tree.Node) bool { return !n.Config }, nil
@@ -59,13 +59,12 @@ func dataType(t gpb.GetRequest_DataType) (func(*tree.Node) bool, error) {
 	return nil, status.Errorf(codes.InvalidArgument, "type %d is not known", t)
 }
 
-// Get answers a GetRequest: one Notification per path, in order, all of one
-// instant as far as Sets go.
+// Get answers a GetRequest with one Notification per path, in order. No Set is written while it reads.
 func (s *Server) Get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse, error) {
 	return wire{Server: s}.Get(ctx, req)
 }
 
-// get is Get; what it returns may be encoded already.
+// get implements Get. Parts of the response may be encoded already.
 func (s *Server) get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse, error) {
 	filter, err := getFilter(req)
 	if err != nil {
@@ -82,7 +81,7 @@ func (s *Server) get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse
 		return nil, s.dbError(ctx, err)
 	}
 	defer s.reading.Leave(client)
-	// No Set is written from the first row that is read to the last.
+	// Holding the snapshot, no Set is written from the first row that is read to the last.
 	s.snapshot.RLock()
 	defer s.snapshot.RUnlock()
 	resp := &gpb.GetResponse{}
@@ -90,7 +89,8 @@ func (s *Server) get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse
 	for _, p := range pathsAsked(req) {
 		n, err := s.getPath(ctx, req, p, filter)
 		if status.Code(err) == codes.NotFound {
-			if err := s.mine(ctx); err != nil { // there was nothing, but not by what is configured
+			// The data may be missing because CONFIG_DB was emptied or claimed by another server.
+			if err := s.mine(ctx); err != nil {
 				return nil, s.dbError(ctx, err)
 			}
 		}
@@ -114,7 +114,7 @@ func (s *Server) get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse
 	return resp, nil
 }
 
-// pathsAsked are the paths of a GetRequest, behind its prefix. A prefix without paths is what is asked for.
+// pathsAsked returns the paths of a GetRequest, without its prefix. A prefix without paths asks for the prefix itself.
 func pathsAsked(req *gpb.GetRequest) []*gpb.Path {
 	p := req.GetPrefix()
 	if len(req.GetPath()) > 0 || len(p.GetElem()) == 0 && p.GetOrigin() == "" && p.GetTarget() == "" {
@@ -123,7 +123,7 @@ func pathsAsked(req *gpb.GetRequest) []*gpb.Path {
 	return []*gpb.Path{{}}
 }
 
-// once lets a document of configuration say everything in one place alone.
+// once filters a document of configuration so that it contains each value in one place only.
 func once(filter func(*tree.Node) bool, req *gpb.GetRequest, at *tree.Node) func(*tree.Node) bool {
 	if req.GetType() != gpb.GetRequest_CONFIG || !at.Plain {
 		return filter
@@ -131,7 +131,7 @@ func once(filter func(*tree.Node) bool, req *gpb.GetRequest, at *tree.Node) func
 	return func(n *tree.Node) bool { return filter(n) && !n.Elsewhere() }
 }
 
-// getPath answers one path of a GetRequest. The caller holds the snapshot.
+// getPath returns the data of one path of a GetRequest. The caller holds the snapshot.
 func (s *Server) getPath(
 	ctx context.Context, req *gpb.GetRequest, p *gpb.Path, filter func(*tree.Node) bool,
 ) (*gpb.Notification, error) {
@@ -163,7 +163,7 @@ func (s *Server) getPath(
 			size += updateSize(u)
 		}
 		if size+len(n.ProtoReflect().GetUnknown()) > maxReply {
-			break // the caller says so
+			break // the caller reports the excess
 		}
 	}
 	if len(n.Update)+len(n.ProtoReflect().GetUnknown()) == 0 && !wild && targets[0].Node != s.model.Root {
@@ -191,7 +191,7 @@ func getFilter(req *gpb.GetRequest) (func(*tree.Node) bool, error) {
 	return func(n *tree.Node) bool { return ofType(n) && ofModel(n) }, nil
 }
 
-// updateSize is the approximate size of an update in an answer.
+// updateSize returns the approximate size of an update in a response, in bytes.
 func updateSize(u *gpb.Update) int {
 	size := 64 + len(u.GetVal().GetJsonVal()) + len(u.GetVal().GetJsonIetfVal()) + len(u.GetVal().GetStringVal())
 	for _, el := range u.GetPath().GetElem() {
@@ -203,7 +203,7 @@ func updateSize(u *gpb.Update) int {
 	return size
 }
 
-// replyPrefix is the prefix of answers: target and origin as asked, no path.
+// replyPrefix returns the prefix of responses: target and origin as requested, no path.
 func replyPrefix(prefix, path *gpb.Path) *gpb.Path {
 	p := &gpb.Path{Target: prefix.GetTarget(), Origin: prefix.GetOrigin()}
 	if p.Origin == "" {

@@ -10,7 +10,7 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// TestGet shows the rules of paths, types, encodings and models.
+// Get follows the rules of paths, types, encodings and models.
 func TestGet(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(someSwitch())
@@ -112,7 +112,7 @@ func TestGet(t *testing.T) {
 					got = append(got, tree.PathText(u.GetPath())+" "+strings.Join(strings.Fields(u.GetVal().String()), " "))
 				}
 			}
-			for i := range got { // the text form of messages is not stable in its spaces
+			for i := range got { // spaces in the text form of messages are not stable
 				got[i] = strings.ReplaceAll(got[i], ": ", ":")
 			}
 			if strings.Join(got, "\n") != strings.Join(c.want, "\n") {
@@ -122,8 +122,7 @@ func TestGet(t *testing.T) {
 	}
 }
 
-// TestGetNotifications: one Notification per path, in order, each with the
-// target of the request.
+// A Get returns one Notification per path, in order, each with the target of the request.
 func TestGetNotifications(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(someSwitch())
@@ -139,7 +138,7 @@ func TestGetNotifications(t *testing.T) {
 		if n.GetPrefix().GetTarget() != "sw1" || len(n.GetUpdate()) != []int{1, 0, 1}[i] {
 			t.Errorf("%d: %v", i, n)
 		}
-		for _, u := range n.GetUpdate() { // the encoding is JSON by default
+		for _, u := range n.GetUpdate() { // JSON is the default encoding
 			if string(u.GetVal().GetJsonVal()) != "2020" {
 				t.Error(u)
 			}
@@ -147,7 +146,7 @@ func TestGetNotifications(t *testing.T) {
 	}
 }
 
-// TestJSONEncodings: JSON has no module names and plain numbers.
+// JSON has no module names and plain numbers.
 func TestJSONEncodings(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(someSwitch())

@@ -2,7 +2,7 @@ package mgmt
 
 import "testing"
 
-// Alarms come, change and go on change; what the daemons have compared is sampled, as it is written all the time.
+// Alarms are sent on change. The results of consistency checks are sampled, as they are written continually.
 func TestAlarms(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(map[string]string{

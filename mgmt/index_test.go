@@ -11,7 +11,7 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// What others write into CONFIG_DB counts in the very next Set.
+// Rows that other programs write into CONFIG_DB count in the very next Set.
 func TestSetSeesRowsOfOthers(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(someSwitch())
@@ -54,7 +54,7 @@ func indexAgainstReadingAll(t *testing.T, seed uint64) {
 			rows[fmt.Sprintf("CONFIG_DB ACL_RULE|%s|f%d", []string{"TAM", "T"}[rnd.IntN(2)], rnd.IntN(8))] =
 				[]string{"", "IN_PORTS=Ethernet0", "IN_PORTS=Ethernet0,Ethernet4", "PRIORITY=7"}[rnd.IntN(4)]
 		}
-		for key := range rows { // HSET adds to a row: let each be new
+		for key := range rows { // HSET adds fields to a row, so each is deleted first
 			b.rows(map[string]string{key: ""})
 		}
 		b.rows(rows)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The one network instance has the VLANs, the MAC addresses and the static routes.
+// The only network instance has the VLANs, the MAC addresses and the static routes.
 func TestNetworkInstance(t *testing.T) {
 	const ni = "/network-instances/network-instance[name=default]"
 	static := func(prefix string) string {
@@ -49,8 +49,7 @@ func TestNetworkInstance(t *testing.T) {
 	})
 }
 
-// Routes share next hops and groups of them, which have the same number as long as they are the same, whatever else
-// there is.
+// Routes share next hops and groups of them. Their number depends only on their content, not on other routes.
 func TestForwardingTable(t *testing.T) {
 	const afts = "/network-instances/network-instance[name=default]/afts"
 	routes := map[string]string{
@@ -91,7 +90,7 @@ func TestForwardingTable(t *testing.T) {
 	})
 }
 
-// A next hop comes with the first route that has it, and goes with the last.
+// A next hop appears with the first route that uses it, and vanishes with the last.
 func TestForwardingTableOnChange(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(map[string]string{"CONFIG_DB DEVICE_METADATA|localhost": "hostname=leaf1"})
@@ -112,7 +111,7 @@ func TestForwardingTableOnChange(t *testing.T) {
 	s.want("D " + hops + "[index=" + index + "]/state/ip-address")
 }
 
-// A nextHop is what the number of a next hop is made of, and its weight in a group.
+// A nextHop is the data that determines the number of a next hop, and its weight in a group.
 type nextHop struct{ Address, Interface, Weight string }
 
 func (h nextHop) index() string { return hashed(h.Address + "@" + h.Interface) }

@@ -24,34 +24,34 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Configurations that are kept are files: the one that the next start loads, and those that were in force when
-// somebody saved or committed. They are whole config_db.json files, so that whatever is in CONFIG_DB is in them.
+// Saved configurations are files: the startup configuration, and an archive of configurations that were in force at a
+// start, save, commit or replacement. They are whole config_db.json files, so that they hold all of CONFIG_DB.
 
 // mostKept is how many earlier configurations are kept.
 const mostKept = 20
 
-// Names of configurations; those of the archive are numbers, 0 the newest.
+// Names of configurations. Those of the archive are numbers, 0 the newest.
 const (
 	runningName = "running"
 	startupName = "startup"
 )
 
-// Kinds of what is in the archive.
+// Kinds of configurations in the archive.
 const (
-	keptStart  = "start"  // what the switch was started with
-	keptSave   = "save"   // saved as what the next start loads
+	keptStart  = "start"  // the switch was started with it
+	keptSave   = "save"   // saved as the startup configuration
 	keptCommit = "commit" // committed
-	keptBefore = "before" // was in force, and replaced by another; nobody had committed it
+	keptBefore = "before" // was in force without having been committed, and was replaced by another
 )
 
-// settled are the kinds that an unconfirmed commit can be undone to.
+// settled lists the kinds that an unconfirmed commit can be undone to.
 var settled = []string{keptStart, keptSave, keptCommit}
 
-// A keeping is the part of the server that keeps configurations, and undoes what nobody confirms.
+// A keeping is the part of the server that saves configurations, and undoes commits that are not confirmed.
 type keeping struct {
 	*Server
-	trial   *trial                // a commit that is not confirmed, or nil; of the one who holds setting
-	onTrial atomic.Pointer[trial] // the same, for those who only look
+	trial   *trial                // the unconfirmed commit, or nil; guarded by setting
+	onTrial atomic.Pointer[trial] // the same, for readers without that lock
 	closed  chan struct{}
 	close   sync.Once
 }
@@ -62,7 +62,7 @@ func (s *keeping) archive() configfile.Archive {
 	return configfile.Archive{Dir: filepath.Join(s.cfg.Keep, "configurations"), Most: mostKept}
 }
 
-// stored is CONFIG_DB as it is.
+// stored returns the present content of CONFIG_DB.
 func (s *Server) stored(ctx context.Context) (configfile.Rows, error) {
 	rows, err := configfile.Stored(ctx, s.reader.Redis)
 	if err != nil {
@@ -71,7 +71,8 @@ func (s *Server) stored(ctx context.Context) (configfile.Rows, error) {
 	return rows, nil
 }
 
-// configuration returns one that has a name, and its note. The caller holds setting, or does not mind changes.
+// configuration returns the configuration of that name, and its note. The caller holds setting, or tolerates concurrent
+// changes.
 func (s *keeping) configuration(ctx context.Context, name string) (n configfile.Note, rows configfile.Rows, err error) {
 	switch {
 	case name == runningName:
@@ -102,14 +103,14 @@ func (s *keeping) configuration(ctx context.Context, name string) (n configfile.
 	return s.archive().Load(notes[i].Seq)
 }
 
-// A copyInput is that of the operation copy.
+// A copyInput is the input of the operation copy.
 type copyInput struct {
 	Source      string `json:"source"`
 	Destination string `json:"destination"`
 	Comment     string `json:"comment"`
 }
 
-// copy copies a configuration onto the running one or onto the one for the next start.
+// copy copies a configuration onto the running one or onto the startup configuration.
 func (s *keeping) copy(ctx context.Context, who string, in copyInput) error {
 	if in.Destination != runningName && in.Destination != startupName {
 		return status.Errorf(codes.InvalidArgument, "destination is %q, want %s or %s", in.Destination, runningName,
@@ -134,7 +135,7 @@ func (s *keeping) copy(ctx context.Context, who string, in copyInput) error {
 	return s.save(who, rows, in.Comment)
 }
 
-// save keeps a configuration for the next start.
+// save writes a configuration as the startup configuration, and adds it to the archive.
 func (s *keeping) save(who string, rows configfile.Rows, comment string) error {
 	text, err := rows.JSON()
 	if err == nil {
@@ -149,8 +150,8 @@ func (s *keeping) save(who string, rows configfile.Rows, comment string) error {
 	return nil
 }
 
-// keep puts a configuration into the archive, unless it is the newest there already and of a kind that counts as
-// much.
+// keep adds a configuration to the archive. It does nothing if the newest one there is equal and of a kind that counts
+// as much, unless there is a comment.
 func (s *keeping) keep(who, kind, comment string, rows configfile.Rows) error {
 	a := s.archive()
 	notes, err := a.List()
@@ -167,8 +168,9 @@ func (s *keeping) keep(who, kind, comment string, rows configfile.Rows) error {
 	return err
 }
 
-// restore makes a configuration the running one. What was running is kept first, unless it is already: without a way
-// back nothing is done. An unconfirmed commit that the caller may end is over by it: what it was to protect is gone.
+// restore makes a configuration the running one. It first archives the running one if it is not archived yet, and
+// changes nothing if that fails. An unconfirmed commit that the caller may end is ended: the change that it protected
+// is gone.
 func (s *keeping) restore(ctx context.Context, who string, rows configfile.Rows, why string) error {
 	err := s.replaceRows(ctx, rows, func(was configfile.Rows) error {
 		if err := s.keep(who, keptBefore, why, was); err != nil {
@@ -182,8 +184,8 @@ func (s *keeping) restore(ctx context.Context, who string, rows configfile.Rows,
 	return err
 }
 
-// replaceRows writes CONFIG_DB anew, all of it or nothing; keep gets what was there, before it is written. The caller
-// holds setting.
+// replaceRows replaces CONFIG_DB as a whole, or changes nothing. keep receives the former content before the write. The
+// caller holds setting.
 func (s *keeping) replaceRows(ctx context.Context, want configfile.Rows, keep func(configfile.Rows) error) error {
 	var written func(bool)
 	err := s.rewrite(ctx, func(was configfile.Rows) (configfile.Rows, error) {
@@ -211,7 +213,8 @@ func (s *keeping) replaceRows(ctx context.Context, want configfile.Rows, keep fu
 	return err
 }
 
-// rewrite makes CONFIG_DB what plan makes of what is there, all of it or nothing. The caller holds setting.
+// rewrite replaces CONFIG_DB by what plan returns for its present content, as a whole, or changes nothing. The caller
+// holds setting.
 func (s *keeping) rewrite(ctx context.Context, plan func(was configfile.Rows) (configfile.Rows, error)) error {
 	for range commitTries {
 		if err := s.tryRewrite(ctx, plan); !errors.Is(err, set.ErrConflict) {
@@ -246,9 +249,9 @@ func (s *keeping) tryRewrite(ctx context.Context, plan func(was configfile.Rows)
 	return nil
 }
 
-// Begin is called once the switch has what it starts with. source says where that came from, in words; fresh, that it
-// replaces whatever was configured before. found is what CONFIG_DB held before: where it is not the same, it is kept,
-// and the log says what became of it. A commit that nobody confirmed goes on, or is undone.
+// Begin continues or undoes a commit that was not confirmed. It is called once CONFIG_DB holds the configuration that
+// the switch starts with. source describes its origin in words. fresh means that it replaced whatever was configured
+// before. found is the former content of CONFIG_DB: if it differs, it is archived and the log reports that.
 func (s *Server) Begin(ctx context.Context, source string, fresh bool, found configfile.Rows) error {
 	return s.kept.begin(ctx, source, fresh, found)
 }
@@ -274,8 +277,8 @@ func (s *keeping) begin(ctx context.Context, source string, fresh bool, found co
 	return nil
 }
 
-// keepStart keeps what the switch starts with, and what it found if that is something else. A disk that is full, or
-// read-only, is no reason not to start.
+// keepStart archives the configuration that the switch starts with, and the former content of CONFIG_DB if that
+// differs. A full or read-only disk does not prevent the start.
 func (s *keeping) keepStart(source string, fresh bool, found, rows configfile.Rows) error {
 	if d := configfile.Diff(found, rows); len(found) > 0 && len(d) > 0 {
 		s.log.Warn("CONFIG_DB held something else than what the switch starts with; it is kept, "+
@@ -292,7 +295,7 @@ func (s *keeping) keepStart(source string, fresh bool, found, rows configfile.Ro
 	return err
 }
 
-// tellUnsaved logs if the next start would load something else.
+// tellUnsaved logs a warning if the next start would load a configuration other than rows.
 func (s *keeping) tellUnsaved(rows configfile.Rows) {
 	saved, err := configfile.Read(s.cfg.Startup)
 	switch {
@@ -307,7 +310,7 @@ func (s *keeping) tellUnsaved(rows configfile.Rows) {
 	}
 }
 
-// keptNames are the names of all configurations that are kept, with their notes.
+// keptNames returns the names of all saved configurations, and their notes.
 func (s *keeping) keptNames() (names []string, notes map[string]configfile.Note, err error) {
 	notes = map[string]configfile.Note{}
 	list, err := s.archive().List()

@@ -25,14 +25,14 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// A keeper is a switch that keeps configurations, on a clock that the test turns.
+// A keeper is a switch that saves configurations, on a clock that the test moves.
 type keeper struct {
 	*bed
 	dir   string
 	clock *keptClock
 }
 
-// A keptClock fires its timers when it is told to.
+// A keptClock fires its timers when the test moves it.
 type keptClock struct {
 	mu     sync.Mutex
 	t      time.Time
@@ -58,7 +58,7 @@ func (c *keptClock) after(d time.Duration) <-chan time.Time {
 	return t.c
 }
 
-// pass lets time pass.
+// pass advances the clock.
 func (c *keptClock) pass(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -80,7 +80,7 @@ func newKeeper(t *testing.T) *keeper {
 
 func (k *keeper) edit(c *Config) { c.Keep, c.Clock, c.After = k.dir, k.clock.now, k.clock.after }
 
-// operate asks for an operation as gNMI does.
+// operate requests an operation as gNMI does.
 func (k *keeper) operate(name, input string) error {
 	path := &gpb.Path{Elem: []*gpb.PathElem{{Name: "operations"}, {Name: name}}}
 	val := &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: []byte(input)}}
@@ -95,15 +95,15 @@ func (k *keeper) must(name, input string) {
 	}
 }
 
-// sampler configures one.
+// sampler configures a sampler.
 func (k *keeper) sampler(name string, rate int) {
 	k.rows(map[string]string{"CONFIG_DB TAM_SAMPLINGRATE_TABLE|" + name: fmt.Sprintf("sampling-rate=%d", rate)})
 }
 
-// rate is that of a sampler; "": there is none.
+// rate returns the row of a sampler, or "" if there is none.
 func (k *keeper) rate(name string) string { return k.row("TAM_SAMPLINGRATE_TABLE|" + name) }
 
-// eventually waits for something that a goroutine of the server does.
+// eventually waits for the effect of a goroutine of the server.
 func (k *keeper) eventually(what string, is func() bool) {
 	k.t.Helper()
 	for range 10000 {
@@ -118,7 +118,7 @@ func (k *keeper) eventually(what string, is func() bool) {
 	k.t.Fatalf("%s does not come to be", what)
 }
 
-// history is the kinds of the configurations that are kept, the newest first.
+// history returns the kinds of the saved configurations, the newest first.
 func (k *keeper) history() (kinds []string) {
 	notes, err := k.server.kept.archive().List()
 	if err != nil {
@@ -130,8 +130,7 @@ func (k *keeper) history() (kinds []string) {
 	return kinds
 }
 
-// What is saved is a config_db.json that is all of CONFIG_DB, there when the operation is done, and the old one as long
-// as it is not.
+// The saved file is a config_db.json with all of CONFIG_DB once the operation is done, and the former file until then.
 func TestSave(t *testing.T) {
 	k := newKeeper(t)
 	k.sampler("a", 1)
@@ -159,8 +158,8 @@ func TestSave(t *testing.T) {
 	}
 }
 
-// What was saved or committed can be come back to, by its number; what was running then is kept too, so that going back
-// loses nothing.
+// A saved or committed configuration can be restored by its number. The running one is archived first, so that going
+// back loses nothing.
 func TestRollback(t *testing.T) {
 	k := newKeeper(t)
 	k.sampler("a", 1)
@@ -194,7 +193,7 @@ func TestRollback(t *testing.T) {
 	}
 }
 
-// A commit that nobody confirms in time is undone, changes behind it included; a confirmed one stays.
+// A commit that is not confirmed in time is undone, with the changes after it. A confirmed one stays.
 func TestUnconfirmed(t *testing.T) {
 	k := newKeeper(t)
 	k.sampler("a", 1)
@@ -227,8 +226,8 @@ func TestUnconfirmed(t *testing.T) {
 	}
 }
 
-// A server that comes up behind one that died has the unconfirmed commit on its mind: while there is time, and when it
-// is over. A switch that started anew, from what was saved, has nothing to undo.
+// A server that starts after a crash continues an unconfirmed commit, whether or not its time is over. A switch that
+// starts from the saved configuration has nothing to undo.
 func TestUnconfirmedOutlivesTheServer(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -267,8 +266,8 @@ func TestUnconfirmedOutlivesTheServer(t *testing.T) {
 	}
 }
 
-// Where the history takes nothing more, nobody loses a configuration by a rollback, the operator learns what was saved,
-// an unconfirmed commit is undone, and a switch starts.
+// If the archive cannot be written, a rollback loses no configuration, and a save reports what it wrote. An unconfirmed
+// commit is still undone, and the switch starts.
 func TestNoRoomInTheHistory(t *testing.T) {
 	k := newKeeper(t)
 	k.sampler("a", 1)
@@ -276,7 +275,8 @@ func TestNoRoomInTheHistory(t *testing.T) {
 	k.must("commit", `{"confirmed": 60}`)
 	k.sampler("a", 2)
 	archive := k.server.kept.archive()
-	if err := os.Mkdir(filepath.Join(archive.Dir, "000000000001.config"), 0o700); err != nil { // where the next one goes
+	// Where the next one would go.
+	if err := os.Mkdir(filepath.Join(archive.Dir, "000000000001.config"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	err := k.operate("copy", `{"source": "0", "destination": "running"}`)
@@ -297,8 +297,8 @@ func TestNoRoomInTheHistory(t *testing.T) {
 	k.eventually("the undone configuration", func() bool { return k.rate("a") == "sampling-rate=1" })
 }
 
-// A commit on trial of which the file is damaged, or the configuration to go back to is gone, keeps no server from
-// starting; who cancels it learns that it is not undone.
+// A server starts even if the file of a trial is damaged, or the configuration to go back to is missing. A client that
+// cancels the trial is informed that it is not undone.
 func TestNoWayBack(t *testing.T) {
 	k := newKeeper(t)
 	k.sampler("a", 1)
@@ -326,7 +326,7 @@ func TestNoWayBack(t *testing.T) {
 	k.must("commit", `{}`)
 }
 
-// What CONFIG_DB held before a switch was started from something else is kept.
+// The content that CONFIG_DB had before a switch was started from another source is archived.
 func TestWhatWasFoundIsKept(t *testing.T) {
 	k := newKeeper(t)
 	k.sampler("a", 2)
@@ -343,7 +343,7 @@ func TestWhatWasFoundIsKept(t *testing.T) {
 	}
 }
 
-// gNMI's commit-confirmed, as its specification says: https://github.com/openconfig/reference, gnmi-commit-confirmed.
+// gNMI's commit-confirmed follows its specification: https://github.com/openconfig/reference, gnmi-commit-confirmed.
 func TestCommitExtension(t *testing.T) {
 	k := newKeeper(t)
 	k.sampler("a", 1)
@@ -363,18 +363,18 @@ func TestCommitExtension(t *testing.T) {
 	}
 	for i, step := range []struct {
 		ext  *gnmi_ext.Commit
-		rate int // 0: no change
+		rate int // 0 means no change
 		pass time.Duration
 		want codes.Code
-		then string // of sampler a
+		then string // the rate of sampler a afterwards
 	}{
-		{confirm("x"), 0, 0, codes.FailedPrecondition, "1"}, // nothing waits
+		{confirm("x"), 0, 0, codes.FailedPrecondition, "1"}, // no commit waits
 		{commit("", nil), 2, 0, codes.InvalidArgument, "1"}, // no id
 		{commit("x", seconds(0)), 2, 0, codes.InvalidArgument, "1"},
 		{commit("x", seconds(10)), 2, 0, codes.OK, "2"},
 		{nil, 3, 0, codes.FailedPrecondition, "2"}, // another Set
 		{commit("y", nil), 3, 0, codes.FailedPrecondition, "2"},
-		{confirm("y"), 0, 0, codes.InvalidArgument, "2"}, // another's id
+		{confirm("y"), 0, 0, codes.InvalidArgument, "2"}, // another commit's id
 		{confirm("x"), 3, 0, codes.InvalidArgument, "2"}, // it cannot be amended
 		{longer("x", 0), 0, 0, codes.InvalidArgument, "2"},
 		{longer("x", 30), 0, 29 * time.Second, codes.OK, "2"},
@@ -384,7 +384,7 @@ func TestCommitExtension(t *testing.T) {
 		{cancel("z"), 0, 0, codes.OK, "4"},
 		{commit("w", nil), 6, 10 * time.Minute, codes.OK, "4"}, // the default
 		{commit("bad", seconds(10)), -1, time.Hour, codes.InvalidArgument, "4"},
-		{nil, 7, 0, codes.OK, "7"}, // a Set that failed leaves nothing that waits
+		{nil, 7, 0, codes.OK, "7"}, // a failed Set leaves no trial
 	} {
 		req := &gpb.SetRequest{}
 		if step.ext != nil {
@@ -414,7 +414,7 @@ func TestCommitExtension(t *testing.T) {
 	}
 }
 
-// An operation that is asked for wrongly says what would be right, and changes nothing.
+// An invalid operation is refused with what would be valid, and changes nothing.
 func TestOperationRefused(t *testing.T) {
 	k := newKeeper(t)
 	k.sampler("a", 1)
@@ -470,7 +470,7 @@ func TestOperationRefused(t *testing.T) {
 	}
 }
 
-// A configuration comes back to the letter, whatever it and the one before are.
+// A configuration is restored exactly, whatever it and the former one contain.
 func TestRestoredToTheLetter(t *testing.T) {
 	k := newKeeper(t)
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 30, Short: 10}, func(t *testing.T, seed uint64) {
@@ -519,8 +519,8 @@ func TestRestoredToTheLetter(t *testing.T) {
 	})
 }
 
-// Counters that were cleared count from zero for clients, and go on in COUNTERS_DB. When the chip counts anew, or there
-// is another, nothing is taken away.
+// Cleared counters count from zero for clients, and continue in COUNTERS_DB. If the chip restarts its counters, or is
+// replaced, nothing is subtracted.
 func TestClearCounters(t *testing.T) {
 	k := newKeeper(t)
 	count := func(n int) {
@@ -580,7 +580,8 @@ func TestClearCounters(t *testing.T) {
 		}
 	}
 	db := k.redis.DB(swss.CountersDB).Client()
-	if err := db.HSet(k.ctx, fetch.ClearedKey, "COUNTERS:oid:0x99", "{}").Err(); err != nil { // of a port that is no more
+	// The port no longer exists.
+	if err := db.HSet(k.ctx, fetch.ClearedKey, "COUNTERS:oid:0x99", "{}").Err(); err != nil {
 		t.Fatal(err)
 	}
 	k.must("clear-counters", `{"kind": "all"}`)
@@ -589,7 +590,7 @@ func TestClearCounters(t *testing.T) {
 	}
 }
 
-// A row of any table can be written, checked as the daemons read it; a replace of the root leaves tables alone that it
+// A row of any table can be written, and is checked as the daemons read it. A replace of the root keeps tables that it
 // does not name.
 func TestConfigRows(t *testing.T) {
 	k := newKeeper(t)
@@ -616,7 +617,8 @@ func TestConfigRows(t *testing.T) {
 		{"SCHEDULER", "s", `"weight=7"`, false, "", "type=DWRR weight=7"},
 		{"SCHEDULER", "s", `"weight=8"`, true, "", "weight=8"},
 		{"SCHEDULER", "s", `"weight=800"`, true, `SCHEDULER|s: weight "800": want a number in 1..100`, "weight=8"},
-		{"ACL_RULE", "gone|r", `"PRIORITY=1"`, true, "", "PRIORITY=1"}, // its table is not there yet: nobody can tell
+		// Its table does not exist yet, so it cannot be checked.
+		{"ACL_RULE", "gone|r", `"PRIORITY=1"`, true, "", "PRIORITY=1"},
 		{"ACL_TABLE", "t", `"type=L3"`, true, "", "type=L3"},
 		{"ACL_RULE", "t|r", `"PRIORITY=1", "SRC_IPV6=2001:db8::1", "PACKET_ACTION=DROP"`, true, "SRC_IPV6", ""},
 		{"NTP_SERVER", "a|b", ``, true, "", "NULL=NULL"},
@@ -669,7 +671,7 @@ func TestConfigRows(t *testing.T) {
 	}
 }
 
-// Whatever an operation's input is, it is done or refused with a code.
+// Any input of an operation is either accepted or refused with a code.
 func FuzzOperation(f *testing.F) {
 	k := &keeping{Server: &Server{}}
 	all := operations()

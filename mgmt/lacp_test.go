@@ -6,8 +6,8 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// OpenConfig's LACP is what hostd says of port channels, their members and partners; since when they are up is with
-// them.
+// OpenConfig's LACP shows the state that hostd reports of port channels, their members and partners. last-change of
+// their interfaces is set, too.
 func TestLACP(t *testing.T) {
 	const pc = "/lacp/interfaces/interface[name=PortChannel1]"
 	member := func(name string) string { return pc + "/members/member[interface=" + name + "]" }
@@ -54,7 +54,8 @@ func TestLACP(t *testing.T) {
 		"/lacp/interfaces/interface[name=PortChannel2]":                                         "",
 		"/interfaces/interface[name=PortChannel1]/state/last-change":                            `"1767323045000000001"`,
 		"/interfaces/interface[name=PortChannel1]/subinterfaces/subinterface/state/last-change": `"1767323045000000001"`,
-		"/interfaces/interface[name=Ethernet0]/state/last-change":                               "", // nobody saw it
+		// The time is unknown.
+		"/interfaces/interface[name=Ethernet0]/state/last-change": "",
 	})
 	b := newBed(t, nil)
 	b.rows(rows)

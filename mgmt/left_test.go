@@ -7,7 +7,7 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// To a Set what is deleted is gone, in force or not.
+// For a Set, a deleted entry does not exist, in force or not.
 func TestSetOfWhatIsDeletedAndInForce(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(someSwitch())
@@ -32,8 +32,8 @@ func TestSetOfWhatIsDeletedAndInForce(t *testing.T) {
 	}
 }
 
-// Who subscribes to state hears of a deleted entry until it is gone, and who subscribes to config
-// that it is not configured at once.
+// A subscriber to state gets a deleted entry until it is no longer in force. A subscriber to config gets its delete
+// immediately.
 func TestSubscribeToWhatIsDeletedAndInForce(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(someSwitch())
@@ -49,8 +49,8 @@ func TestSubscribeToWhatIsDeletedAndInForce(t *testing.T) {
 	once := b.subscribe(listOf(gpb.SubscriptionList_ONCE, subOf(onChange, matched)))
 	once.want("U "+matched+` "7656"`, "S")
 	b.rows(map[string]string{"APPL_DB TAM_TAILSTAMPING_TABLE:s1": ""})
-	// Each subscription reads when its turn comes: the second may have seen the row gone already in the
-	// turn of the change before.
+	// The subscriptions read one after the other: the second may have seen the row gone already in the pass for the
+	// change before.
 	s.wantInAnyOrder("D "+sessionS+"/state/not-in-force", "D "+sessionS+"/state/flowgroup")
 	once = b.subscribe(listOf(gpb.SubscriptionList_ONCE, subOf(onChange, matched)))
 	once.want("S")

@@ -8,25 +8,25 @@ import (
 	"tamtam/swss"
 )
 
-// How often the server asks whether the databases are what it knows of them, and how long it waits for an answer.
+// How often the server checks that the databases are those that it claimed, and how long it waits for the response.
 const (
 	lookPeriod = time.Second
 	lookLimit  = 3 * time.Second
 )
 
-// Databases returns those that the server reads: a claim to all of them goes to [Server.Live]. That to CONFIG_DB, which
-// it writes, is the first.
+// Databases returns the databases that the server reads; [Server.Live] gets a claim to all of them. CONFIG_DB, which
+// the server writes, is the first.
 func Databases() []swss.DBName {
 	return []swss.DBName{swss.ConfigDB, swss.ApplDB, swss.StateDB, swss.CountersDB}
 }
 
-// Refuse makes the server answer Unavailable for that reason, "" lets clients in again. Without it nobody is refused.
-// Subscribers that are there stay for a few seconds, and are then told.
+// Refuse makes the server answer Unavailable for that reason; an empty reason admits clients again. Until the first
+// call all are admitted. Open streams stay for a few seconds, and then end with the reason.
 func (s *Server) Refuse(reason string) { s.gate.set(reason) }
 
-// Live looks after the databases until they are no longer what the server knows of them, and returns why (it has
-// [swss.ErrAnew]), or until ctx ends. What was read before it began is read again. tell hears why what is served may
-// not be what the databases say, and "" as soon as it is.
+// Live watches the databases until they are no longer those of the claim, and then returns the cause, which wraps
+// [swss.ErrAnew]. It returns nil when ctx ends. Rows that were read before the call are read again. tell is called with
+// the reason why the served data may differ from the databases, and with "" as soon as they agree.
 func (s *Server) Live(ctx context.Context, claim *swss.Claim, tell func(reason string)) error {
 	s.hub.Distrust()
 	s.claim.Store(claim)
@@ -53,8 +53,8 @@ func (s *Server) Live(ctx context.Context, claim *swss.Claim, tell func(reason s
 	}
 }
 
-// look fails if the databases are not what they were, cannot be read, or if subscribers have not got all that was
-// written before.
+// look fails if the databases are not those of the claim, cannot be read, or if subscribers have not been notified of
+// all earlier writes.
 func (s *Server) look(ctx context.Context, claim *swss.Claim) error {
 	ctx, cancel := context.WithTimeout(ctx, lookLimit)
 	defer cancel()
@@ -64,8 +64,8 @@ func (s *Server) look(ctx context.Context, claim *swss.Claim) error {
 	return s.hub.Step(ctx)
 }
 
-// mine fails if CONFIG_DB was emptied or taken by another server since it was claimed: what was read meanwhile is not
-// of one instant.
+// mine fails if CONFIG_DB was emptied or claimed by another server since this server claimed it. Data read meanwhile is
+// then inconsistent.
 func (s *Server) mine(ctx context.Context) error {
 	claim := s.claim.Load()
 	if claim == nil {

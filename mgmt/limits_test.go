@@ -11,7 +11,7 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// TestSetTooLarge: what no daemon would read is refused whole, and named.
+// A row too large for the daemons is refused as a whole, and named.
 func TestSetTooLarge(t *testing.T) {
 	group := func(name string) *gpb.Update {
 		return update("/tam/flowgroups/flowgroup[name="+name+"]",
@@ -27,14 +27,14 @@ func TestSetTooLarge(t *testing.T) {
 	if got := b.config(); got != before {
 		t.Error("a part of it was written")
 	}
-	// What somebody else has written is no reason to refuse what makes it smaller.
+	// If another program has written too large a row, a Set that makes it smaller is not refused.
 	b.rows(map[string]string{"CONFIG_DB TAM_FLOWGROUP_TABLE|good": "id=4 note=" + strings.Repeat("x", swss.MaxRow)})
 	_, err = b.client.Set(b.ctx, &gpb.SetRequest{Update: []*gpb.Update{group("good")}})
 	wantErr(t, err, "InvalidArgument", "TAM_FLOWGROUP_TABLE|good: the row has ", "bytes: want at most 65536")
 	b.mustSet(&gpb.SetRequest{Delete: []*gpb.Path{path("/tam/flowgroups/flowgroup[name=good]")}})
 }
 
-// TestSetTooManyRows: a table takes as many rows as are in force, and no more.
+// A table accepts as many rows as can be in force, and no more.
 func TestSetTooManyRows(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")

@@ -11,25 +11,26 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// What a page shows is read once for all who look at it, again and again while they do. So it is asked here what a
-// caller may see of it, and reading itself leaves no trail.
+// A page is read once for all its viewers, repeatedly while it is open. So this file only checks what a caller may see
+// of it, and reading leaves no entry in the audit trail.
 
-// Looks is how what only looks asks a server.
+// Looks is the interface of read-only viewers, such as the page, to a server.
 type Looks struct{ of *Server }
 
-// LooksOf asks a server.
+// LooksOf returns the read-only interface of a server.
 func LooksOf(s *Server) Looks { return Looks{s} }
 
-// Enter lets a request for a page in: it returns the request's context, with its caller, and what ends it. Who asks
-// must be a user, if there are users, whose role may read all tables of STATE_DB, COUNTERS_DB and APPL_DB as they are,
-// by its lines of sonic-db: whoever may read these may see what other lines hide. A request that lasts ends when its
-// caller may not go on. The error has the code Unauthenticated, PermissionDenied, or ResourceExhausted.
+// Enter admits a request for a page. It returns the request's context, with its caller, and a function that ends the
+// visit. If there are users, the client must be one. Its role must be allowed to read all tables of STATE_DB,
+// COUNTERS_DB and APPL_DB by its lines of sonic-db. Such a role may also see what other lines hide. A request that
+// lasts ends when its caller is no longer admitted. The error has the code Unauthenticated, PermissionDenied or
+// ResourceExhausted.
 func (s Looks) Enter(r *http.Request, lasts bool) (ctx context.Context, leave func(), err error) {
 	return s.of.guard.Look(r, lasts)
 }
 
-// Listen listens at an address for a server that lets in those who may look, as Enter does, by TLS where they log in;
-// open lets in whoever can connect. Connections come in by a [auth.Door].
+// Listen listens at an address for a server that admits the same callers as Enter does. It uses TLS where they log in.
+// open admits every client that can connect. Connections pass through a [auth.Door].
 func (s Looks) Listen(addr string, open bool, server *http.Server) (*auth.Web, error) {
 	server.ErrorLog = slog.NewLogLogger(s.of.log.Handler(), slog.LevelDebug)
 	if s.of.AsksLogin() && !open {
@@ -42,7 +43,7 @@ func (s Looks) Listen(addr string, open bool, server *http.Server) (*auth.Web, e
 	return auth.NewWeb(addr, server)
 }
 
-// behind answers those who may look, and others with what they lack.
+// behind serves callers that Enter admits, and answers others with the reason of the refusal.
 func (s Looks) behind(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, leave, err := s.Enter(r, false)
@@ -59,12 +60,12 @@ func (s Looks) behind(h http.Handler) http.Handler {
 	})
 }
 
-// MayDo refuses a caller whose role may not do an operation.
+// MayDo refuses a caller whose role may not perform an operation.
 func (s Looks) MayDo(ctx context.Context, operation string) error {
 	return operations()[operation].allowed(ctx, operation)
 }
 
-// Look does an operation that only looks, as Operate does it, but leaves no trail.
+// Look performs a read-only operation as Operate does, but leaves no entry in the audit trail.
 func (s Looks) Look(ctx context.Context, name string, input []byte) ([]byte, error) {
 	op := operations()[name]
 	if !op.looks {

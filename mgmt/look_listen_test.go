@@ -12,8 +12,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// Connections that ask for nothing give their places up, and clients are answered all the same. Where there are users,
-// a client must be one of them and speaks TLS.
+// Idle connections lose their places, and clients are still served. If there are users, a client must be one of them
+// and use TLS.
 func TestLooksListen(t *testing.T) {
 	r := swsstest.Start(t)
 	engine, err := NewServer(Config{Redis: r, Dir: t.TempDir(),
@@ -39,7 +39,7 @@ func TestLooksListen(t *testing.T) {
 			}
 			defer c.Close()
 			go func() {
-				_, _ = c.Read(make([]byte, 1)) // nothing comes but the end
+				_, _ = c.Read(make([]byte, 1)) // nothing arrives but the end
 				shut <- struct{}{}
 			}()
 		}

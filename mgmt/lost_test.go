@@ -21,12 +21,12 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A guarded bed is a server on a real Redis that looks after its databases, as mgmtd does.
+// A guarded bed is a server on a real Redis that watches its databases, as mgmtd does.
 type guarded struct {
 	*bed
 	real *swsstest.Server
 	mu   sync.Mutex
-	told []string // why it was not ready, and "" each time that it was
+	told []string // why it was not ready, and "" each time that it was ready again
 	news chan struct{}
 }
 
@@ -70,7 +70,7 @@ func (g *guarded) tell(reason string) {
 	}
 }
 
-// until waits until ok says so of what was told since forget.
+// until waits until ok accepts the reports since forget.
 func (g *guarded) until(what string, ok func(told []string) bool) {
 	g.t.Helper()
 	for {
@@ -94,7 +94,7 @@ func (g *guarded) forget() {
 	g.told = nil
 }
 
-// says waits until it was told why the server is not ready, and that it is again.
+// says waits for the report that the server is not ready for the reason, and for the report that it is ready again.
 func (g *guarded) says(reason string) {
 	g.t.Helper()
 	g.until("not ready, "+reason+"; and ready again", func(told []string) bool {
@@ -103,7 +103,7 @@ func (g *guarded) says(reason string) {
 	})
 }
 
-// both are what a subscriber gets of two rows, one of CONFIG_DB and one of STATE_DB.
+// The nodes that a subscriber gets from two rows, one of CONFIG_DB and one of STATE_DB.
 const (
 	configured = "/tam/samplers/sampler[name=a]/config/sampling-rate"
 	inForce    = "/tam/tailstamping-sessions/tailstamping-session[name=s1]/state/status"
@@ -117,14 +117,14 @@ func theTwo(rate, status string) map[string]string {
 	}
 }
 
-// last are the values that a subscriber believes in, by path, after some messages.
+// A last holds the newest values that a subscriber has received, by path.
 type last map[string]string
 
 func (l last) take(lines []string) {
 	for _, line := range lines {
 		kind, rest, _ := strings.Cut(line, " ")
 		path, value, _ := strings.Cut(rest, " ")
-		value, _, _ = strings.Cut(value, " +") // how many changes were one update
+		value, _, _ = strings.Cut(value, " +") // the number of changes in one update
 		switch kind {
 		case "D":
 			for p := range l {
@@ -138,16 +138,16 @@ func (l last) take(lines []string) {
 	}
 }
 
-// TestSubscribersOfLostDatabases: whatever happens to the databases, a subscriber soon believes what they say: deletes
-// come for what is gone, and updates for what comes again.
+// Whatever happens to the databases, a subscriber's values soon equal their content. Deletes are sent for vanished
+// rows, and updates for rows that return.
 func TestSubscribersOfLostDatabases(t *testing.T) {
 	const rate, status = `1`, `"active"`
 	gone := last{}
 	for _, tt := range []struct {
 		name string
 		do   func(g *guarded)
-		says string // why it is not ready meanwhile; "": it need not be told
-		want last   // what a subscriber is to believe then
+		says string // why it is not ready meanwhile; empty if no report is required
+		want last   // the values of a subscriber afterwards
 	}{
 		{"all emptied", func(g *guarded) { g.conf().FlushAll(g.ctx) }, "_DB was emptied", gone},
 		{"CONFIG_DB emptied", func(g *guarded) { g.conf().FlushDB(g.ctx) }, "CONFIG_DB was emptied",
@@ -164,7 +164,7 @@ func TestSubscribersOfLostDatabases(t *testing.T) {
 			last{configured: rate, inForce: status}},
 		{"connections killed", func(g *guarded) {
 			g.rows(map[string]string{"CONFIG_DB TAM_SAMPLINGRATE_TABLE|a": "sampling-rate=7"})
-			for range 20 { // in any moment of reading that row
+			for range 20 { // at any moment of reading that row
 				g.conf().ClientKillByFilter(g.ctx, "TYPE", "normal", "SKIPME", "yes")
 				g.conf().ClientKillByFilter(g.ctx, "TYPE", "pubsub", "SKIPME", "yes")
 			}
@@ -198,7 +198,7 @@ func TestSubscribersOfLostDatabases(t *testing.T) {
 				believes.take(s.next())
 			}
 			got, err := g.get(configured)
-			for refused(err) { // a cut connection is noticed by and by
+			for refused(err) { // a cut connection is not noticed immediately
 				got, err = g.get(configured)
 			}
 			if err != nil || got != "9" {
@@ -208,7 +208,7 @@ func TestSubscribersOfLostDatabases(t *testing.T) {
 	}
 }
 
-// refused reports whether the server answers nobody at the moment.
+// refused reports whether the server refuses all clients at present.
 func refused(err error) bool { return status.Code(err) == codes.Unavailable }
 
 func mapsEqual(a, b last) bool {
@@ -225,7 +225,7 @@ func mapsEqual(a, b last) bool {
 
 func (g *guarded) conf() swss.Client { return g.redis.DB(swss.ConfigDB).Client() }
 
-// failNext lets the next commands fail as if the connection had been cut.
+// failNext makes the next commands fail as if the connection had been cut.
 type failNext struct{ left *atomic.Int32 }
 
 func (h failNext) fails() bool {
@@ -261,8 +261,8 @@ func (h failNext) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 	}
 }
 
-// TestReadingFails: whichever of the reads behind a change fails, the subscriber gets the change; also of a server that
-// nobody gave a claim.
+// Whichever of the reads after a change fails, the subscriber gets the change. This also holds for a server without a
+// claim.
 func TestReadingFails(t *testing.T) {
 	b := newBed(t, nil)
 	b.server.gate.patience = time.Hour
@@ -286,8 +286,8 @@ func TestReadingFails(t *testing.T) {
 	}
 }
 
-// TestRedisAway: while Redis does not answer, every RPC says so; a subscriber too, and is not left with what it
-// believes.
+// While Redis does not answer, every RPC fails with that reason. A subscriber's RPC ends, so that it does not keep
+// stale values.
 func TestRedisAway(t *testing.T) {
 	t.Parallel()
 	for name, do := range map[string]func(g *guarded){
@@ -316,7 +316,7 @@ func TestRedisAway(t *testing.T) {
 	}
 }
 
-// TestGetDuringFlush: what is read half before and half after a database was emptied is no answer.
+// Data read partly before and partly after a database was emptied is not returned.
 func TestGetDuringFlush(t *testing.T) {
 	g := newGuarded(t, streamPatience)
 	g.rows(theTwo("1", "active"))
@@ -326,7 +326,7 @@ func TestGetDuringFlush(t *testing.T) {
 	wantErr(t, err, "Unavailable", "CONFIG_DB was emptied")
 }
 
-// TestAnotherServer: a server whose databases another has taken says so, to subscribers too.
+// A server whose databases were claimed by another reports that, to subscribers too.
 func TestAnotherServer(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, nil)
@@ -341,7 +341,7 @@ func TestAnotherServer(t *testing.T) {
 	wantErr(t, err, "NotFound")
 }
 
-// atCommit is what happens to a commit on its way.
+// An atCommit intercepts the commands of a commit.
 type atCommit struct {
 	f func(commit func() error) error
 }
@@ -363,14 +363,14 @@ func (h atCommit) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// TestSetCut: a Set whose commit gets no answer is done whole or not at all, and the client hears which; what comes
-// late is not done on top.
+// A Set whose commit gets no answer is done as a whole or not at all, and the client gets the true outcome. A delayed
+// request is not executed later.
 func TestSetCut(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name string
 		f    func(g *guarded, commit func() error) error
-		want string // error; "": it was done
+		want string // part of the error; empty if the Set was done
 		late bool
 	}{
 		{"the answer is lost", func(_ *guarded, commit func() error) error { _ = commit(); return io.EOF }, "", false},
@@ -405,7 +405,8 @@ func TestSetCut(t *testing.T) {
 				update("/tam/samplers/sampler[name=b]", `{"name":"b","config":{"sampling-rate":2}}`),
 			}}
 			g.mustSet(&gpb.SetRequest{Update: []*gpb.Update{
-				update("/tam/samplers/sampler[name=c]", `{"name":"c","config":{"sampling-rate":3}}`)}}) // the script is known
+				// Redis then has the script.
+				update("/tam/samplers/sampler[name=c]", `{"name":"c","config":{"sampling-rate":3}}`)}})
 			g.conf().AddHook(atCommit{func(run func() error) (err error) {
 				err, now := nil, false
 				once.Do(func() { commit, now, err = run, true, tt.f(g, run) })
@@ -436,8 +437,8 @@ func TestSetCut(t *testing.T) {
 	}
 }
 
-// TestSetsOfTwoServers: what two servers write is as if one had written it after the other: a flow group that the other
-// begins to use at the last moment is not deleted.
+// Sets of two servers have the same effect as if one server had executed them in order. A flow group that the other
+// server begins to use at the last moment is not deleted.
 func TestSetsOfTwoServers(t *testing.T) {
 	real := swsstest.StartServer(t)
 	a, b := newBedOn(t, real.Open(), nil), newBedOn(t, real.Open(), nil)

@@ -7,7 +7,7 @@ import (
 	"tamtam/swss"
 )
 
-// What is not in force is one list: rows that have failed or wait, and what no daemon applies of others.
+// One list holds all that is not in force: failed and pending rows, and fields of other rows that no daemon applies.
 func TestNotInForce(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(map[string]string{"CONFIG_DB PORT|Ethernet0": "lanes=0 speed=100000 mtuu=1500",

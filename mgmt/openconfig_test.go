@@ -13,7 +13,7 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// shows checks what paths show of rows; "" is nothing.
+// shows checks the values at paths for rows; "" means no value.
 func shows(t *testing.T, rows, want map[string]string) {
 	t.Helper()
 	b := newBed(t, nil)
@@ -36,7 +36,7 @@ func (b *bed) shows(t *testing.T, want map[string]string) {
 	}
 }
 
-// A subscriber to what is made of several rows hears of each of them.
+// A subscriber to a value that is made of several rows is notified of changes of each.
 func TestMembersOnChange(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(map[string]string{"CONFIG_DB PORTCHANNEL|PortChannel1": "static=true"})
@@ -53,7 +53,7 @@ func TestMembersOnChange(t *testing.T) {
 	s.want("D " + at)
 }
 
-// A rule that comes to do what OpenConfig cannot say leaves its access list.
+// A rule that changes to something OpenConfig cannot express leaves its access list.
 func TestAccessListsOnChange(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(map[string]string{"CONFIG_DB ACL_TABLE|A": "TYPE=L3"})
@@ -69,7 +69,7 @@ func TestAccessListsOnChange(t *testing.T) {
 	s.want("D " + entry + "/ipv4/config/dscp")
 }
 
-// The version of the deviations, and the revisions of modules without OpenConfig's version, are those of the files.
+// The version of the deviations, and the revisions of modules without OpenConfig's version, equal those of the files.
 func TestVersionsOfModules(t *testing.T) {
 	for _, m := range modelData() {
 		text, err := os.ReadFile("../yang/" + m.GetName() + ".yang")
@@ -84,8 +84,8 @@ func TestVersionsOfModules(t *testing.T) {
 	}
 }
 
-// What a Get of type CONFIG has is what a Set at the root of another switch takes, VLAN interfaces included, which
-// another list makes; and again on the same.
+// The result of a Get of type CONFIG is accepted by a Set at the root of another switch, and again on the same one. It
+// includes VLAN interfaces, which another list creates.
 func TestConfigRestores(t *testing.T) {
 	a := newBed(t, nil)
 	a.rows(map[string]string{
@@ -123,8 +123,8 @@ func TestConfigRestores(t *testing.T) {
 	}
 }
 
-// A row is told by the list that a Set can write it in, never by a view on it; a replace of the root leaves what the
-// views show.
+// A row is represented by the list in which a Set can write it, never by a view of it. A replace of the root keeps data
+// that only views show.
 func TestViewsTellNoRow(t *testing.T) {
 	b := newBed(t, nil)
 	rows := map[string]string{
@@ -159,8 +159,8 @@ func TestViewsTellNoRow(t *testing.T) {
 	}
 }
 
-// What LACP said of a PortChannel, or a member, that was made anew since is not told of the new one; and that it has
-// said nothing is, until it has.
+// LACP state of a PortChannel, or a member, that was created again since is not shown for the new one. Until LACP has
+// reported, that is shown as the reason.
 func TestLACPOfBefore(t *testing.T) {
 	const lag = "/interfaces/interface[name=PortChannel1]/aggregation/"
 	const member = lag + "members/member[interface=Ethernet0]/state/"

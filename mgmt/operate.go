@@ -21,17 +21,17 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Operations are what a client can have the switch do besides writing its configuration: the rpcs of
-// tamtam-operations. They have one way in, [Server.Operate], with the rpc's input as RFC 7951 writes it. RESTCONF's
-// form of it is RFC 8040's POST to /operations/tamtam-operations:NAME; gNMI has none, so that there it is a Set of
-// one update, alone in its request, whose path is /operations/NAME and whose value is the input. What an operation
-// finds is read where the tree has it; one that has an output has it in the answer of RESTCONF.
+// Operations are actions that a client can request besides writing configuration: the rpcs of tamtam-operations. All
+// enter by [Server.Operate], with the rpc's input as RFC 7951 encodes it. RESTCONF requests one by a POST to
+// /operations/tamtam-operations:NAME (RFC 8040). gNMI has no such request, so there it is a Set with a single update,
+// whose path is /operations/NAME and whose value is the input. Results are read in the tree. RESTCONF also returns the
+// output of an operation that has one.
 
-// An operation is one rpc: it parses its input, does it, and returns its output, as RFC 7951 writes it; nil: it has
-// none.
+// An operation is one rpc. do parses the input, performs the operation, and returns the output as RFC 7951 encodes it,
+// or nil if the operation has none.
 type operation struct {
 	do    func(s *keeping, ctx context.Context, who string, input []byte) (output []byte, err error)
-	looks bool // and changes nothing, so that it need not wait for those that do
+	looks bool // it changes nothing, and so need not wait for operations that do
 }
 
 func operations() map[string]operation {
@@ -46,7 +46,7 @@ func operations() map[string]operation {
 	}
 }
 
-// parsed is an operation whose input is the members of T, of which some must be there.
+// parsed returns an operation whose input is the members of T. The members in must are mandatory.
 func parsed[T any](must map[string]bool, do func(*keeping, context.Context, string, T) error) operation {
 	return operation{do: func(s *keeping, ctx context.Context, who string, input []byte) ([]byte, error) {
 		var in T
@@ -57,7 +57,7 @@ func parsed[T any](must map[string]bool, do func(*keeping, context.Context, stri
 	}}
 }
 
-// parseInput reads an object whose names may have the module in front.
+// parseInput decodes an object whose member names may be prefixed by the module.
 func parseInput(input []byte, must map[string]bool, into any) error {
 	var members map[string]json.RawMessage
 	if len(bytes.TrimSpace(input)) > 0 {
@@ -77,7 +77,7 @@ func parseInput(input []byte, must map[string]bool, into any) error {
 		if _, again := local[short]; again {
 			return fmt.Errorf("%s is there twice", short)
 		}
-		if short != strings.ToLower(short) { // which encoding/json would take for the same in small letters
+		if short != strings.ToLower(short) { // encoding/json would match it to the lower-case name
 			return fmt.Errorf("unknown field %q", short)
 		}
 		local[short] = v
@@ -103,7 +103,7 @@ func parseInput(input []byte, must map[string]bool, into any) error {
 	return nil
 }
 
-// Operate does an operation for the caller, and returns its output; nil: it has none. The error has a code.
+// Operate performs an operation for the caller, and returns its output, or nil if it has none. The error has a code.
 func (s *Server) Operate(ctx context.Context, name string, input []byte) (output []byte, err error) {
 	name = strings.TrimPrefix(name, rights.OperationsModule+":")
 	all := operations()
@@ -134,8 +134,8 @@ func (s *Server) Operate(ctx context.Context, name string, input []byte) (output
 	return output, nil
 }
 
-// allowed refuses a caller who may not do an operation. What only looks answers with all kinds of data, which cannot be
-// told apart, so that a role with a line that takes some away may not do it.
+// allowed refuses a caller whose role may not perform an operation. The output of a read-only operation may mix all
+// kinds of data, so a role with any line that hides data may not perform it.
 func (o operation) allowed(ctx context.Context, name string) error {
 	v := auth.ViewOf(ctx)
 	if err := v.May(name); err != nil {
@@ -149,7 +149,7 @@ func (o operation) allowed(ctx context.Context, name string) error {
 	return nil
 }
 
-// operationError gives an error its code, and the operation's name.
+// operationError gives an error its code, and prefixes the operation's name.
 func (s *Server) operationError(ctx context.Context, name string, err error) error {
 	st, ok := status.FromError(err)
 	switch {
@@ -162,7 +162,7 @@ func (s *Server) operationError(ctx context.Context, name string, err error) err
 	return status.Errorf(st.Code(), "%s: %s", name, st.Message())
 }
 
-// operationOf returns the operation that a Set asks for; false: it asks for none.
+// operationOf returns the operation that a Set requests; is reports whether it requests one.
 func operationOf(req *gpb.SetRequest) (name string, input []byte, is bool, err error) {
 	at := func(p *gpb.Path) []*gpb.PathElem { return slices.Concat(req.GetPrefix().GetElem(), p.GetElem()) }
 	of := func(p *gpb.Path) bool {
@@ -209,7 +209,7 @@ func count(b bool) int {
 	return 0
 }
 
-// OperationNames are the names of the operations, with their module, in order.
+// OperationNames returns the names of the operations, with their module, sorted.
 func OperationNames() []string {
 	names := bareOperations()
 	for i, name := range names {
@@ -218,5 +218,5 @@ func OperationNames() []string {
 	return names
 }
 
-// bareOperations are the names of the operations without their module, in order.
+// bareOperations returns the names of the operations without their module, sorted.
 func bareOperations() []string { return slices.Sorted(maps.Keys(operations())) }

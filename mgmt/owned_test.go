@@ -14,13 +14,13 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// spoken is the row of a PortChannel that speaks LACP, as hostd has it.
+// spoken is the STATE_DB row of a PortChannel that speaks LACP, as hostd writes it.
 const spoken = "links=1 runner.active=true runner.fast_rate=true runner.fallback=false"
 
-// An owner is a PortChannel or VLAN of a random test, with what belongs to it.
+// An owner is a PortChannel or VLAN of a random test, with the addresses and neighbours that belong to it.
 type owner struct{ addresses, neighbours map[string]bool }
 
-// made returns the updates that make an owner.
+// made returns the updates that create an owner.
 func (o owner) made(name string) []*gpb.Update {
 	us := []*gpb.Update{update(interfaceList+"[name="+name+"]", `{"config":{"name":"`+name+`","type":"ieee8023adLag"}}`)}
 	if id, vlan := strings.CutPrefix(name, "Vlan"); vlan {
@@ -36,8 +36,8 @@ func (o owner) made(name string) []*gpb.Update {
 	return us
 }
 
-// PortChannels, VLANs, their addresses and neighbours come and go in a random order: what is configured then is what a
-// fresh switch has that was given only what is left.
+// PortChannels, VLANs, their addresses and neighbours are created and deleted in a random order. The result equals the
+// configuration of a fresh switch that was given only the remaining ones.
 func TestRandomOwners(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 5, Count: 6, Short: 1}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 9))
@@ -106,8 +106,8 @@ func TestRandomOwners(t *testing.T) {
 	})
 }
 
-// bare reports whether a line is that of an interface that routes and is there: it may have lost its addresses, or
-// never have had one.
+// bare reports whether a line is the row of an existing routed interface without an address. It may have lost its
+// addresses, or never have had one.
 func bare(line string, left map[string]owner) bool {
 	row, _, _ := strings.Cut(line, ":")
 	table, name, _ := strings.Cut(row, "|")

@@ -22,7 +22,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// digest stands for what a row is.
+// digest returns a hash of a row's fields, or "none" for a missing row.
 func digest(row map[string]string) string {
 	if row == nil {
 		return "none"
@@ -36,19 +36,19 @@ func digest(row map[string]string) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// pastServers names whoever writes the database itself.
+// pastServers stands for any client that writes the database directly.
 const pastServers = "a client of the database"
 
-// claim notes in the trial whose the rows are that the caller is about to write, and refuses to let rows be written
-// that a commit of gNMI's extension has changed. What it returns is called with whether they were written. The caller
-// holds setting.
+// claim records in the trial which user owns the rows that the caller is about to write. It refuses to let rows be
+// written that a commit of gNMI's extension has changed. The caller must call written with whether the rows were
+// written. The caller holds setting.
 func (s *keeping) claim(ctx context.Context, changes []set.RowChange) (written func(bool), err error) {
 	t := s.trial
 	if t == nil {
 		return func(bool) {}, nil
 	}
 	c := auth.CallerOf(ctx)
-	apart := t.ID != "" && !t.begins // what is set now is not of the commit
+	apart := t.ID != "" && !t.begins // the present Set is not part of the commit
 	if apart {
 		if err := s.overlap(c, t, changes); err != nil {
 			return nil, err
@@ -86,8 +86,8 @@ func (s *keeping) overlap(c *auth.Caller, t *trial, changes []set.RowChange) err
 	return nil
 }
 
-// noteOwn notes that the trial's user is about to write rows: each is what it was or what it will be. One that is not
-// as the user left it was changed by another.
+// noteOwn records that the trial's user is about to write rows. Each row may then have its former or its new content. A
+// row whose former content is not what the user left was changed by another client.
 func (s *keeping) noteOwn(t *trial, changes []set.RowChange) {
 	for _, ch := range changes {
 		switch {
@@ -100,7 +100,8 @@ func (s *keeping) noteOwn(t *trial, changes []set.RowChange) {
 	}
 }
 
-// left returns the digests of a row as the trial's user left it, or as it is in the configuration to go back to.
+// left returns the digests of a row as the trial's user left it. If the user did not write it, that is the row in the
+// configuration to go back to.
 func (s *keeping) left(t *trial, key string) []string {
 	if own := t.Own[key]; own != nil {
 		return own
@@ -114,7 +115,8 @@ func (s *keeping) left(t *trial, key string) []string {
 	return []string{digest(t.back[table][k])}
 }
 
-// noteOthers notes that another has changed rows. If that cannot be written to the disk, what the rows are tells it.
+// noteOthers records that another user has changed rows. If the record cannot be written to disk, the content of the
+// rows still reveals the change.
 func (s *keeping) noteOthers(t *trial, name string, changes []set.RowChange) {
 	for _, ch := range changes {
 		t.Others[ch.Key] = name
@@ -124,7 +126,7 @@ func (s *keeping) noteOthers(t *trial, name string, changes []set.RowChange) {
 	}
 }
 
-// rowSeen names a row to a caller.
+// rowSeen returns the key of a row as far as a caller may read it.
 func (s *keeping) rowSeen(c *auth.Caller, key string) string {
 	table, k, _ := strings.Cut(key, "|")
 	if c.View != nil && !(c.View.Some(s.model.Find(rights.RowsPath), []string{table, k}, access.Read) &&
@@ -137,8 +139,8 @@ func (s *keeping) rowSeen(c *auth.Caller, key string) string {
 // tellsApart reports whether callers are users with names of their own.
 func (s *Server) tellsApart() bool { return s.guard.TellsApart() }
 
-// reverted returns what CONFIG_DB is to be when a trial is undone: what is there, with those of its rows as they are in
-// the configuration to go back to that the trial's user may write and no other has changed. stays names the rest.
+// reverted returns the content of CONFIG_DB after a trial is undone. Rows return to the configuration to go back to if
+// the trial's user may write them and no other client has changed them. stays names the other rows.
 func (s *keeping) reverted(t *trial, back, is configfile.Rows) (want configfile.Rows, stays []string) {
 	may, role := s.rightsOf(t)
 	want = configfile.Rows{}
@@ -157,7 +159,7 @@ func (s *keeping) reverted(t *trial, back, is configfile.Rows) (want configfile.
 			stays = append(stays, rowName(d.Table, d.Key)+" (changed by "+by+")")
 		case !may(d.Table, d.Key, was, now):
 			stays = append(stays, rowName(d.Table, d.Key)+" (role "+role+" may not write it)")
-		case d.Kind == configfile.Added: // on the way back
+		case d.Kind == configfile.Added: // the row exists only in the configuration to go back to
 			if want[d.Table] == nil {
 				want[d.Table] = map[string]swss.FieldValues{}
 			}
@@ -171,8 +173,8 @@ func (s *keeping) reverted(t *trial, back, is configfile.Rows) (want configfile.
 	return want, stays
 }
 
-// rightsOf returns which rows the user of a trial may turn into others, by the rights that the user has now; of one who
-// is gone, by those of the role then.
+// rightsOf returns a function that reports whether the user of a trial may change a row. It uses the user's present
+// rights, or, if the user no longer exists, those of the user's role at the start of the trial.
 func (s *keeping) rightsOf(t *trial) (may func(table, key string, was, is map[string]string) bool, role string) {
 	v, of, known := s.guard.RightsOf(t.User, t.Role)
 	return func(table, key string, was, is map[string]string) bool {
@@ -186,7 +188,7 @@ func (s *keeping) rightsOf(t *trial) (may func(table, key string, was, is map[st
 	}, string(of)
 }
 
-// rowName names a row where anybody may read it.
+// rowName returns the name of a row for places that every user may read; a secret key is masked.
 func rowName(table, key string) string {
 	if schema.SecretKey(table) {
 		return table + "|" + schema.SecretMask
@@ -194,10 +196,10 @@ func rowName(table, key string) string {
 	return table + "|" + key
 }
 
-// mostStays bounds the rows that are named.
+// mostStays bounds the number of rows that are named.
 const mostStays = 20
 
-// stayed says which rows stay; "": none.
+// stayed returns a sentence that lists the rows that stay, or "" if there are none.
 func stayed(stays []string) string {
 	if len(stays) == 0 {
 		return ""
@@ -209,7 +211,7 @@ func stayed(stays []string) string {
 	return "these rows stay as they are: " + text
 }
 
-// joined is two texts as one; empty ones are left out.
+// joined returns two texts as one, and omits empty ones.
 func joined(a, b string) string {
 	if a == "" || b == "" {
 		return a + b

@@ -17,16 +17,17 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// What would become of a packet, and what became of others, is asked of syncd, whose chip knows. The answer stands for
-// a while in STATE_DB, where clients of gNMI read it: origin sonic-db, STATE_DB/localhost/TAMTAM_PACKET_TRACE/ID.
+// Questions about the fate of packets are sent to syncd, whose chip has the answer. The answer stays in STATE_DB for a
+// while, where gNMI clients read it: origin sonic-db, STATE_DB/localhost/TAMTAM_PACKET_TRACE/ID.
 
-// traceWait bounds the time until syncd answers.
+// traceWait bounds the time until syncd responds.
 const traceWait = 20 * time.Second
 
-// mostTraceName bounds the names of answers.
+// mostTraceName bounds the length of an answer's name.
 const mostTraceName = 64
 
-// asking is an operation that asks syncd: by which word, what must be in its input, and what the answer is called.
+// asking returns an operation that sends a request to syncd. word selects the request, must lists the mandatory members
+// of its input, and answer is the output's member for the result.
 func asking(word, answer string, must map[string]bool) operation {
 	return operation{looks: true, do: func(s *keeping, ctx context.Context, _ string, input []byte) ([]byte, error) {
 		return s.ask(ctx, word, answer, must, input)
@@ -72,7 +73,7 @@ func traceName(id string) bool {
 	return id != "" && len(id) <= mostTraceName && !strings.ContainsFunc(id, odd)
 }
 
-// askSyncd asks syncd, and waits for the answer.
+// askSyncd sends a request to syncd, and waits until it is done or refused.
 func (s *keeping) askSyncd(ctx context.Context, word, id string, request []byte) error {
 	db, to := s.reader.Redis.DB(swss.StateDB), schema.PacketTraceAnswers+id
 	sub := db.Subscribe(ctx, to)

@@ -7,15 +7,15 @@ import (
 	"tamtam/mgmt/tree"
 )
 
-// A pass says how the entries of a watch are read and sent once.
+// A pass describes how the entries of a watch are read and sent once.
 type pass struct {
-	all        bool // send leaves that did not change, too
+	all        bool // send unchanged leaves, too
 	quiet      bool // send nothing
 	forget     bool // do not remember what was sent
 	duplicates uint32
 }
 
-// pass reads the entries of a watch that fit a pattern and sends them.
+// pass reads the entries of a watch that match a pattern and sends them.
 func (st *stream) pass(ctx context.Context, w *watch, pattern []string, how pass) error {
 	st.count++
 	err := st.reader.SeenBy(st.view).With(w.Selected).Read(ctx, w.group, pattern, w.Rows, func(es []*tree.Entry) error {
@@ -31,7 +31,7 @@ func (st *stream) pass(ctx context.Context, w *watch, pattern []string, how pass
 	return st.flush(ctx)
 }
 
-// passKeys is a pass over some entries that changed.
+// passKeys reads and sends some entries that changed.
 func (st *stream) passKeys(ctx context.Context, w *watch, keys [][]string, touched map[string]concerned) error {
 	st.count++
 	r := st.reader.SeenBy(st.view).With(w.Selected)
@@ -91,8 +91,7 @@ func (st *stream) notify(w *watch, e *tree.Entry, how pass) {
 	}
 }
 
-// deletes queues the Notifications of the entries that fit the pattern and were missing in this
-// pass.
+// deletes queues the Notifications of the entries that match the pattern and were missing in this pass.
 func (st *stream) deletes(w *watch, pattern []string, how pass) {
 	var gone []*sentEntry
 	if !slices.Contains(pattern, tree.Wildcard) {
@@ -112,7 +111,7 @@ func (st *stream) deletes(w *watch, pattern []string, how pass) {
 	}
 }
 
-// end queues the Notification that an entry is gone.
+// end queues the Notification that an entry was deleted.
 func (st *stream) end(w *watch, old *sentEntry) {
 	id := tree.KeysText(old.keys)
 	delete(w.sent, id)

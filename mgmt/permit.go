@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// maySet refuses a Set whose caller may not do all of it.
+// maySet refuses a Set unless its caller may do all of it.
 func (s *Server) maySet(ctx context.Context, req *gpb.SetRequest, steps []set.Step) error {
 	v := auth.ViewOf(ctx)
 	if v == nil {

@@ -15,13 +15,14 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Probe asks a server for its Capabilities and fails if it does not answer gNMI, with TLS, whatever its certificate, or
-// without. One that wants a login, or a client's certificate, answers by that. addr is HOST:PORT or unix:PATH.
+// Probe requests a server's Capabilities, with TLS whatever its certificate, or without TLS. It fails if the server
+// does not answer gNMI. A server that demands a login or a client certificate counts as answering. addr is HOST:PORT or
+// unix:PATH.
 func Probe(ctx context.Context, addr string) error {
 	if strings.HasPrefix(addr, ":") {
 		addr = "localhost" + addr
 	}
-	var wanted atomic.Bool // a certificate of the client
+	var wanted atomic.Bool // the server requested a client certificate
 	secure := credentials.NewTLS(&tls.Config{
 		InsecureSkipVerify: true, //nolint:gosec // it is asked whether somebody serves, not who, and nothing is told
 		MinVersion:         tls.VersionTLS12,
@@ -42,7 +43,7 @@ func Probe(ctx context.Context, addr string) error {
 	case ctx.Err() != nil:
 		return fmt.Errorf("gNMI at %s does not answer", addr)
 	case without == nil:
-		return nil // or it hangs up on who has no certificate
+		return nil // or the server closes the connection because there is no client certificate
 	}
 	return fmt.Errorf("gNMI at %s does not answer: with TLS: %s; without: %s", addr,
 		status.Convert(withTLS).Message(), status.Convert(without).Message())

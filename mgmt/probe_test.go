@@ -12,7 +12,8 @@ import (
 	"tamtam/mgmt/access"
 )
 
-// TestProbe: whoever answers gNMI is heard, whatever it wants of its clients; who only takes the connection is not.
+// A probe succeeds for every server that answers gNMI, whatever it demands of clients. It fails for one that only
+// accepts connections.
 func TestProbe(t *testing.T) {
 	dir := t.TempDir()
 	clientCert(t, dir, "somebody", time.Now())
@@ -57,7 +58,7 @@ func TestProbe(t *testing.T) {
 		}()
 		return l.Addr().String()
 	}
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // the system takes connections, and nobody else does
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // the system accepts connections, but no server does
 	if err != nil {
 		t.Fatal(err)
 	}

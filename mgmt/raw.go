@@ -16,7 +16,7 @@ func isRaw(prefix, path *gpb.Path) bool {
 	return cmp.Or(prefix.GetOrigin(), path.GetOrigin()) == tree.RawOrigin
 }
 
-// getRaw is the update of a path of a Get.
+// getRaw returns the update for one path of a Get.
 func (s *Server) getRaw(ctx context.Context, prefix, path *gpb.Path, enc gpb.Encoding) (*gpb.Update, error) {
 	p, err := s.reader.ParseRaw(prefix, path)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// raw is a path of origin sonic-db.
+// raw returns a path of origin sonic-db.
 func raw(text string) *gpb.Path {
 	p := path(text)
 	p.Origin = tree.RawOrigin
@@ -28,7 +28,7 @@ func rawRowsOfTest() map[string]string {
 	}
 }
 
-// The tables are there as SONiC's server has them.
+// The tables are served as by SONiC's server.
 func TestRawGet(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(rawRowsOfTest())
@@ -84,7 +84,7 @@ func rawList(mode gpb.SubscriptionList_Mode, sub gpb.SubscriptionMode, p string)
 	}}}
 }
 
-// A table on change: a row for each that is written, a delete for each that goes.
+// A table on change sends each written row, and a delete for each deleted one.
 func TestRawOnChange(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(rawRowsOfTest())
@@ -104,7 +104,7 @@ func TestRawOnChange(t *testing.T) {
 	field.want("U " + port + `Ethernet0/mtu "2000"`)
 }
 
-// ONCE, POLL, and what is refused.
+// ONCE and POLL work, and unsupported requests are refused.
 func TestRawModes(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(rawRowsOfTest())
@@ -120,7 +120,7 @@ func TestRawModes(t *testing.T) {
 	sampled.want("U "+names+` {"Ethernet0":"oid:0x1"}`, "S")
 }
 
-// Whatever a path of this origin is, it is a path or an error that says what is wrong.
+// Any path of this origin is either valid, or refused with an error that explains what is wrong.
 func FuzzRawPath(f *testing.F) {
 	r := fetch.Reader{Redis: swsstest.Start(f)}
 	f.Add("CONFIG_DB", "localhost", "PORT", "Ethernet0", "mtu")

@@ -14,15 +14,16 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A rawFeed is what a subscription to tables as they are has beside other feeds.
+// A rawFeed is the additional state of a feed for tables of origin sonic-db.
 type rawFeed struct {
 	path   fetch.RawPath
 	asked  *gpb.Path
 	sent   map[string]string // rows as JSON, by key
-	source *swss.Subscriber  // that hears of changes; nil: the feed samples, or the RPC is no STREAM
+	source *swss.Subscriber  // notifies of changes; nil if the feed samples, or the RPC is no STREAM
 }
 
-// rawFeeds are the feeds of a list of which a path has the origin; nil: none has.
+// rawFeeds returns the feeds of a list with paths of origin sonic-db, or nil if there is no such path. A list that
+// mixes origins is refused.
 func (s *Server) rawFeeds(v *rights.View, list *gpb.SubscriptionList) ([]*feed, error) {
 	if err := checkEncoding(list.GetEncoding()); err != nil {
 		return nil, err
@@ -61,8 +62,8 @@ func (s *Server) rawFeeds(v *rights.View, list *gpb.SubscriptionList) ([]*feed, 
 	return feeds, nil
 }
 
-// listen has the stream hear of changes of tables as they are, if there are feeds of such, until the listener is
-// closed.
+// listen subscribes the stream to changes of the tables of its raw feeds. The result is nil if there are none. The
+// caller closes the listener.
 func (st *stream) listen(ctx context.Context) (*swss.Listener, error) {
 	if st.feeds[0].raw == nil {
 		return nil, nil
@@ -80,7 +81,7 @@ func (st *stream) listen(ctx context.Context) (*swss.Listener, error) {
 	return l, nil
 }
 
-// changedRaw sends what differs of the tables in which something was written.
+// changedRaw sends the differences of the tables in which something was written.
 func (st *stream) changedRaw(ctx context.Context, l *swss.Listener) error {
 	if err := l.Down(); err != nil {
 		return tree.Unavailable(err)
@@ -103,8 +104,8 @@ func (st *stream) changedRaw(ctx context.Context, l *swss.Listener) error {
 	return nil
 }
 
-// sendRaw reads the rows of a feed of tables as they are, and sends all of them, or those that differ from what was
-// sent; quiet: none, but they count as sent.
+// sendRaw reads the rows of a raw feed, and sends all of them, or only those that differ from what was sent. If quiet,
+// it sends none, but records them as sent.
 func (f *feed) sendRaw(ctx context.Context, st *stream, all, quiet bool) error {
 	rows, p, err := f.readRaw(ctx, st)
 	if err != nil {
@@ -146,7 +147,7 @@ func (f *feed) sendRaw(ctx context.Context, st *stream, all, quiet bool) error {
 	return st.send(ctx, &gpb.SubscribeResponse{Response: &gpb.SubscribeResponse_Update{Update: n}})
 }
 
-// readRaw returns the rows that a feed's path means, as far as the caller may read them.
+// readRaw returns the rows of a feed's path that the caller may read.
 func (f *feed) readRaw(ctx context.Context, st *stream) (map[string]map[string]string, fetch.RawPath, error) {
 	rows, p, err := st.s.reader.ReadRaw(ctx, f.raw.path)
 	if err != nil {
@@ -157,7 +158,7 @@ func (f *feed) readRaw(ctx context.Context, st *stream) (map[string]map[string]s
 			"sonic-db: %s is one hash, whose changes are not heard of: SAMPLE it", p.Table)
 	}
 	if rows, err = p.Shown(ctx, st.view, st.s.reader.Redis, rows); err != nil && p.Key == "" && !p.Hash {
-		return nil, p, nil // others may come
+		return nil, p, nil // readable rows may be added later
 	}
 	return rows, p, err
 }

@@ -20,8 +20,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// rowsToWrite are rows, N a number, with fields that the modules read, and what may be in these: also what YANG does
-// not allow, and names that only their case tells from others.
+// rowsToWrite are rows, N a number, with possible values of the fields that the modules read. Some values are invalid
+// in YANG, and some names differ only in case.
 var rowsToWrite = []struct {
 	db   swss.DBName
 	key  string
@@ -83,7 +83,7 @@ func (b *bed) change(r *rand.Rand) {
 	}
 }
 
-// readAnew answers what is at a path from the databases, with nothing that was kept.
+// readAnew returns the updates for a path, read from the databases without any cache.
 func (b *bed) readAnew(v *rights.View, req *gpb.GetRequest) ([]*gpb.Update, error) {
 	s := b.server
 	filter, err := getFilter(req)
@@ -115,8 +115,7 @@ func (b *bed) readAnew(v *rights.View, req *gpb.GetRequest) ([]*gpb.Update, erro
 	return out.GetUpdate(), err
 }
 
-// TestRecalledGets: whatever is written, and whoever asks for what, a Get answers as if nothing were kept nor
-// remembered.
+// Whatever is written, a Get returns the same as without any cache, for every role and path.
 func TestRecalledGets(t *testing.T) {
 	roles, err := access.ParseRoles(strings.NewReader(`some read /tam
 some none /tam/flowgroups/flowgroup[name=f1]
@@ -167,7 +166,8 @@ some read /interfaces
 				t.Fatalf("%v: %v, read anew %v", req, err, wantErr)
 			}
 			is := &gpb.GetResponse{}
-			if raw, err := proto.Marshal(got); err != nil || proto.Unmarshal(raw, is) != nil { // some is encoded already
+			// Some of it is encoded already.
+			if raw, err := proto.Marshal(got); err != nil || proto.Unmarshal(raw, is) != nil {
 				t.Fatal(err)
 			}
 			wantUpdates(t, req, is, want)
@@ -183,7 +183,7 @@ some read /interfaces
 	})
 }
 
-// wantUpdates compares the one notification of an answer with updates, byte for byte.
+// wantUpdates compares the one notification of a response with updates, byte for byte.
 func wantUpdates(t *testing.T, req *gpb.GetRequest, got *gpb.GetResponse, want []*gpb.Update) {
 	t.Helper()
 	var is []*gpb.Update
@@ -200,7 +200,7 @@ func wantUpdates(t *testing.T, req *gpb.GetRequest, got *gpb.GetResponse, want [
 	}
 }
 
-// TestRecalledAliases: what a rule with the alias of a port says follows from the ports, too.
+// A rule that names a port by its alias changes when the ports change, too.
 func TestRecalledAliases(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(someSwitch())

@@ -23,7 +23,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A filed is a server whose users and roles are in files, with a clock that is moved.
+// A filed is a server whose users and roles are in files, with a clock that the test moves.
 type filed struct {
 	*bed
 	users, roles string
@@ -59,7 +59,7 @@ func (f *filed) login(name, password string) error {
 	return err
 }
 
-// Files that change are in force at the next request; those that are wrong are not, and that is told.
+// Changed files are in force at the next request. Wrong ones are not, and that is reported.
 func TestFilesReadAgain(t *testing.T) {
 	racetest.Stepped(t)
 	t.Parallel()
@@ -71,7 +71,7 @@ func TestFilesReadAgain(t *testing.T) {
 	if err := f.login("u", "p"); err != nil {
 		t.Fatal(err)
 	}
-	ctx := f.as("u") // as of now
+	ctx := f.as("u") // with the present rights
 	f.write(t, f.users, "root:p:admin\n"+hash.Line()+"\n")
 	if f.login("u", "new") != nil || f.login("u", "new") != nil || f.login("u", "p") == nil {
 		t.Error("the new password is not in force")
@@ -113,8 +113,7 @@ func TestFilesReadAgain(t *testing.T) {
 	wantErr(t, err, "PermissionDenied", "/tam", "role r")
 }
 
-// Sessions of a user that is removed end, as do those of one with another password; who has other rights subscribes
-// anew.
+// Sessions of a user end if the user is removed or has another password. A user with other rights must subscribe again.
 func TestSessionsEnd(t *testing.T) {
 	for _, tt := range []struct{ name, users, roles, want string }{
 		{"removed", "root:p:admin\n", "r read /tam\n", "Unauthenticated"},
@@ -146,7 +145,7 @@ func TestSessionsEnd(t *testing.T) {
 	}
 }
 
-// A Subscribe ends with the reason when its user may not go on.
+// A Subscribe ends with the reason when its user is no longer admitted.
 func TestSubscribeOfRemovedUser(t *testing.T) {
 	f := newFiled(t)
 	f.rows(someSwitch())
@@ -158,7 +157,7 @@ func TestSubscribeOfRemovedUser(t *testing.T) {
 	wantErr(t, <-ended, "Unauthenticated", "user u is not there any more")
 }
 
-// A quiet client of Subscribe takes what comes.
+// A quiet client of Subscribe accepts all messages.
 type quiet struct {
 	gpb.GNMI_SubscribeServer
 	ctx  context.Context
@@ -178,7 +177,7 @@ func (q *quiet) Recv() (*gpb.SubscribeRequest, error) {
 	return nil, q.ctx.Err()
 }
 
-// Who has signed clients' certificates is read again: those of another are refused, on connections that are there too.
+// The CA of client certificates is read again. Certificates of another CA are then refused, on open connections too.
 func TestClientCAReadAgain(t *testing.T) {
 	now := time.Now()
 	dir, first, second := t.TempDir(), t.TempDir(), t.TempDir()
@@ -196,12 +195,12 @@ func TestClientCAReadAgain(t *testing.T) {
 		}
 	}
 	use(first)
-	var later atomic.Int64 // than now
+	var later atomic.Int64 // offset from now
 	b := newBed(t, func(c *Config) {
 		c.Insecure, c.Dir, c.ClientCAFile, c.Users = false, dir, file, staff[:1]
 		c.Clock = func() time.Time { return now.Add(time.Duration(later.Load())) }
 	})
-	lookAgain := func() { later.Add(int64(2 * time.Second)) } // when somebody asks next
+	lookAgain := func() { later.Add(int64(2 * time.Second)) } // at the next request
 	clients := map[string]gpb.GNMIClient{}
 	for name, cert := range certs {
 		conf := trust(t, dir)
@@ -230,7 +229,7 @@ func TestClientCAReadAgain(t *testing.T) {
 	if err := capabilities(b, b.dial(grpc.WithTransportCredentials(credentials.NewTLS(conf)))); err != nil {
 		t.Error(err)
 	}
-	// A certificate without its key is not shown.
+	// A certificate without its key is not served.
 	shown := func() []byte {
 		t.Helper()
 		conn, err := tls.Dial("tcp", b.server.Addr(), conf)

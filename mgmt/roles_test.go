@@ -24,13 +24,13 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// staff are users of each role.
+// staff holds users of each role.
 var staff = []access.User{
 	{Name: "root", Password: "p", Role: access.Admin}, {Name: "op", Password: "p", Role: access.Operator},
 	{Name: "guest", Password: "p", Role: access.ReadOnly}, {Name: "u", Password: "p", Role: "r"},
 }
 
-// as is the context of what a user of the staff asks for.
+// as returns the context of a request of a user of the staff.
 func (b *bed) as(name string) context.Context {
 	b.t.Helper()
 	c, err := b.server.guard.Login(auth.Credentials{Name: name, Password: "p", Given: true, Transport: "gNMI",
@@ -41,7 +41,7 @@ func (b *bed) as(name string) context.Context {
 	return auth.WithCaller(b.ctx, c)
 }
 
-// staffed is a server with the staff, on which u may what the lines say.
+// staffed returns a server with the staff, on which u has the rights that the lines grant.
 func staffed(t *testing.T, lines string, edit ...func(*Config)) *bed {
 	dir := t.TempDir()
 	b := newBed(t, func(c *Config) {
@@ -54,7 +54,7 @@ func staffed(t *testing.T, lines string, edit ...func(*Config)) *bed {
 	return b
 }
 
-// What the built-in roles may, and one of whom lines say little.
+// The built-in roles, and one with few lines, may do what they should and no more.
 func TestRoles(t *testing.T) {
 	b := staffed(t, "r write /tam/samplers\nr write /tam/collectors/collector[name=c1]\nr read sonic-db:/STATE_DB\n")
 	b.rows(map[string]string{
@@ -133,7 +133,7 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// firstOf is the first of joined errors.
+// firstOf returns the first of joined errors.
 func firstOf(err error) error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		return joined.Unwrap()[0]
@@ -141,7 +141,7 @@ func firstOf(err error) error {
 	return err
 }
 
-// Operations are granted by name; another configuration is put in place by who may write the rows that differ.
+// Operations are granted by name. Replacing the configuration requires the right to write the rows that differ.
 func TestRolesOfOperations(t *testing.T) {
 	b := staffed(t, "r write /operations/clear-counters\nr read /operations/copy\n")
 	do := func(name, operation, input string) codes.Code {
@@ -183,7 +183,7 @@ func TestRolesOfOperations(t *testing.T) {
 	}
 }
 
-// What a change would name of others the role may not see is not named.
+// An error does not name objects that the role may not see.
 func TestErrorsHide(t *testing.T) {
 	b := staffed(t, "r write /tam/flowgroups\nr write /tam/collectors\nr write /interfaces/interface[name=Ethernet0]\n")
 	_, err := b.server.Set(b.as("u"), &gpb.SetRequest{Delete: []*gpb.Path{path("/tam/flowgroups/flowgroup[name=f1]")}})
@@ -193,7 +193,7 @@ func TestErrorsHide(t *testing.T) {
 	}
 	_, err = b.server.Set(b.as("op"), &gpb.SetRequest{Delete: []*gpb.Path{path("/tam/flowgroups/flowgroup[name=f1]")}})
 	wantErr(t, err, "FailedPrecondition", "in use by tailstamping-session s1")
-	// Breakout makes and removes other interfaces.
+	// Breakout creates and removes other interfaces.
 	_, err = b.server.Set(b.as("u"), &gpb.SetRequest{Update: []*gpb.Update{
 		update("/interfaces/interface[name=Ethernet0]/breakout/config", `{"mode":"4x25G"}`)}})
 	if status.Code(err) == codes.OK {
@@ -201,7 +201,7 @@ func TestErrorsHide(t *testing.T) {
 	}
 }
 
-// A gNMI RPC that nobody has looked at may nothing.
+// A gNMI RPC without an authenticated caller may do nothing.
 func TestNobody(t *testing.T) {
 	b := staffed(t, "")
 	_, err := b.client.Get(b.ctx, &gpb.GetRequest{Path: []*gpb.Path{path("/tam")}})
@@ -212,7 +212,7 @@ func TestNobody(t *testing.T) {
 	}
 }
 
-// Lines that mean nothing are refused at the start, with their number and what there is.
+// Lines without meaning are refused at the start, with their number and the valid nodes.
 func TestWrongRoles(t *testing.T) {
 	redis := newBed(t, nil).redis
 	for _, tt := range []struct{ lines, want string }{
@@ -231,7 +231,7 @@ func TestWrongRoles(t *testing.T) {
 	}
 }
 
-// The trail has who, from where, what, at which paths and with which result, one record each; no value.
+// The trail contains one record per action: the user, address, action, paths and result, but no value.
 func TestTrail(t *testing.T) {
 	f := newFiled(t)
 	f.rows(someSwitch())
@@ -300,7 +300,7 @@ func TestTrail(t *testing.T) {
 	}
 }
 
-// Without a login the server is for this machine alone, unless that is asked for.
+// Without a login the server listens on this machine only, unless configured otherwise.
 func TestListensForWhom(t *testing.T) {
 	for _, tt := range []struct {
 		addr  string
@@ -347,7 +347,7 @@ func TestListensForWhom(t *testing.T) {
 	}
 }
 
-// At the unix socket the server's own user is admin, or whoever is named.
+// At the unix socket the server's own user is admin, or the named user.
 func TestSocketAsUser(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
 	b := newBed(t, func(c *Config) {
@@ -376,7 +376,7 @@ func TestSocketAsUser(t *testing.T) {
 	}
 }
 
-// dialSocket is a client at a unix socket.
+// dialSocket returns a client at a unix socket.
 func dialSocket(t *testing.T, socket string) gpb.GNMIClient {
 	t.Helper()
 	conn, err := grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))

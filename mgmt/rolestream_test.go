@@ -15,8 +15,8 @@ func (b *bed) rateOf(name string, rate int) {
 	b.rows(map[string]string{"CONFIG_DB TAM_SAMPLINGRATE_TABLE|" + name: fmt.Sprintf("sampling-rate=%d", rate)})
 }
 
-// Whom a role lets read one entry is told of no other that changes while he subscribes, though the updates of others
-// are made already, for who may read them.
+// A role that may read one entry is not notified of changes of others while it subscribes. This holds even though their
+// updates are encoded already, for clients that may read them.
 func TestRolesOfStreams(t *testing.T) {
 	clock := newHandClock()
 	b := staffed(t, "r read /tam/samplers/sampler[name=a]\nr read /tam/samplers/sampler[name=c]/config/name\n",
@@ -30,7 +30,7 @@ func TestRolesOfStreams(t *testing.T) {
 		list.Subscription[0].SampleInterval = uint64(time.Second)
 		return list
 	}
-	all := b.take(b.as("root"), streamOf(subOf(onChange, configs)), true) // what it is sent is made first
+	all := b.take(b.as("root"), streamOf(subOf(onChange, configs)), true) // its updates are made first
 	allSampled := b.take(b.as("root"), sampled(rates), true)
 	b.want("the administrator", allSampled, "U "+rateA+" 1", "U "+rateB+" 1", "S")
 	b.wantLines("the administrator", all, 5, "S")
@@ -43,7 +43,7 @@ func TestRolesOfStreams(t *testing.T) {
 		b.wantLines("the administrator", all, 1, fmt.Sprintf("U %s %d", rateB, i))
 		b.rateOf("c", i)
 		rateC := fmt.Sprintf("U /tam/samplers/sampler[name=c]/config/sampling-rate %d", i)
-		if i == 2 { // it is new
+		if i == 2 { // the entry is new
 			b.wantLines("the administrator", all, 2, rateC, nameC)
 			b.want("the role", one, nameC)
 		} else {
@@ -60,14 +60,14 @@ func TestRolesOfStreams(t *testing.T) {
 	b.rows(samplers("6", ""))
 	b.wantLines("the administrator", all, 2, "D /tam/samplers/sampler[name=b]/config")
 	b.want("the role", one, "U "+rateA+" 6")
-	b.server.hub.Distrust() // everything is read again
+	b.server.hub.Distrust() // all is read again
 	b.rateOf("b", 7)
 	b.wantLines("the administrator", all, 2, "U "+rateB+" 7")
 	b.rateOf("a", 8)
 	b.want("the role", one, "U "+rateA+" 8")
 }
 
-// wantLines checks that the next messages have so many lines, and among them some.
+// wantLines checks that the next messages have n lines, and that the given ones are among them.
 func (b *bed) wantLines(what string, c *taker, n int, text ...string) {
 	b.t.Helper()
 	seen := map[string]bool{}
@@ -90,7 +90,7 @@ func (b *bed) wantLines(what string, c *taker, n int, text ...string) {
 	}
 }
 
-// A right that is taken away ends the streams, of changes and of samples, before what was not told is told.
+// A right that is revoked ends the streams, of changes and of samples, before anything further is sent.
 func TestRightIsTakenFromStreams(t *testing.T) {
 	f := newFiled(t)
 	f.write(t, f.roles, "r read /tam/samplers/sampler[name=a]\nr read /tam/samplers/sampler[name=b]\n")

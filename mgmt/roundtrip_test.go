@@ -12,8 +12,8 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// What is read of one switch (a Get of type CONFIG at the root), set at another, makes the same configuration there,
-// and again at the first changes nothing; by replace, by union_replace and, where there was nothing, by update.
+// The configuration read from one switch (a Get of type CONFIG at the root) makes the same configuration at another. At
+// the first switch it changes nothing. This holds by replace, by union_replace and, on an empty switch, by update.
 func TestRoundTrip(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 4, Short: 2}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
@@ -21,7 +21,7 @@ func TestRoundTrip(t *testing.T) {
 		ports := map[string]string{}
 		for i := range 4 {
 			ports[fmt.Sprintf("CONFIG_DB PORT|Ethernet%d", 4*i)] = fmt.Sprintf(
-				"lanes=%d speed=25000 index=%d mtu=9100 admin_status=down", 4*i, i) // a Get says what is left out, too
+				"lanes=%d speed=25000 index=%d mtu=9100 admin_status=down", 4*i, i) // a Get includes defaults
 		}
 		from.rows(ports)
 		to.rows(ports)
@@ -45,10 +45,10 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// turnMark is the line of the last Set.
+// turnMark matches the line that holds the revision of CONFIG_DB.
 var turnMark = regexp.MustCompile(swss.KeyMark + ":.*\n")
 
-// randomConfig are rows of what there are nodes for.
+// randomConfig returns random rows that the modules represent.
 func randomConfig(rnd *rand.Rand) map[string]string {
 	rows := map[string]string{}
 	put := func(key, format string, args ...any) { rows["CONFIG_DB "+key] = fmt.Sprintf(format, args...) }

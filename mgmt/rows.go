@@ -14,7 +14,7 @@ import (
 	"tamtam/swss"
 )
 
-// sources are what makes rows that are in no database.
+// sources returns the functions that make rows of tables that are in no database.
 func (s *Server) sources() map[string]fetch.Source {
 	all := map[string]fetch.Source{
 		models.SourceTold: s.toldRows, models.SourceTables: s.tableRows, models.SourceTallies: s.tallied,
@@ -32,7 +32,7 @@ func (s *Server) sources() map[string]fetch.Source {
 	return all
 }
 
-// toldRows says of all rows whether other nodes tell them.
+// toldRows returns, for all rows, whether other nodes represent them.
 func (s *Server) toldRows(ctx context.Context, _ string) (map[string]map[string]string, error) {
 	rows, err := s.stored(ctx)
 	if err != nil {
@@ -41,7 +41,7 @@ func (s *Server) toldRows(ctx context.Context, _ string) (map[string]map[string]
 	return set.Told(ctx, s.model, s.reader, rows)
 }
 
-// tableRows are the tables of CONFIG_DB, with how many rows each has.
+// tableRows returns the tables of CONFIG_DB with their number of rows.
 func (s *Server) tableRows(ctx context.Context, _ string) (map[string]map[string]string, error) {
 	db := s.reader.Redis.DB(swss.ConfigDB)
 	keys, err := db.Client().Keys(ctx, "*").Result()
@@ -61,7 +61,7 @@ func (s *Server) tableRows(ctx context.Context, _ string) (map[string]map[string
 	return out, nil
 }
 
-// keptRows are the notes of configurations.
+// keptRows returns the notes of saved configurations.
 func (s *keeping) keptRows(context.Context, string) (map[string]map[string]string, error) {
 	out := map[string]map[string]string{}
 	if s.cfg.Keep == "" {
@@ -87,7 +87,7 @@ func (s *keeping) keptRows(context.Context, string) (map[string]map[string]strin
 	return out, nil
 }
 
-// changedRows are how the running configuration differs from one that is kept, or from all.
+// changedRows returns the differences between the running configuration and one that is saved, or all of them.
 func (s *keeping) changedRows(ctx context.Context, name string) (map[string]map[string]string, error) {
 	out := map[string]map[string]string{}
 	if s.cfg.Keep == "" {

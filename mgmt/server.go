@@ -40,7 +40,7 @@ const (
 	maxReply       = 256 << 20
 	maxHeader      = 64 << 10
 	maxStreams     = 128 // RPCs on one connection
-	maxSubscribers = 128 // Subscribe RPCs in all
+	maxSubscribers = 128 // Subscribe RPCs of all clients
 )
 
 // A Server is the gNMI service, with its listeners.
@@ -54,16 +54,17 @@ type Server struct {
 	after  func(time.Duration) <-chan time.Time
 	hub    *fetch.Hub
 
-	setting     sync.Mutex // one Set or operation at a time
-	kept        *keeping
-	arbiter     arbiter
-	tallying    sync.Mutex // of those who count
-	tallies     map[*tree.List]tally
-	gate        gate
-	claim       atomic.Pointer[swss.Claim] // nil: nobody else has the databases
-	snapshot    sync.RWMutex               // held for writing while a Set is written, else for reading
+	setting  sync.Mutex // serialises Sets and operations
+	kept     *keeping
+	arbiter  arbiter
+	tallying sync.Mutex // guards tallies
+	tallies  map[*tree.List]tally
+	gate     gate
+	claim    atomic.Pointer[swss.Claim] // nil means that no other process has a claim
+	// snapshot is held for writing while a Set is written, and for reading while data is read.
+	snapshot    sync.RWMutex
 	guard       *auth.Guard
-	reading     *auth.Shares // of those who have something read
+	reading     *auth.Shares // shares of the work of reading, per client
 	subscribers chan struct{}
 
 	listening []endpoint
@@ -75,8 +76,8 @@ type endpoint struct {
 	server   *grpc.Server
 }
 
-// NewServer returns a server that already listens but answers only once Serve runs. Without Addr
-// and Socket its methods are called directly: [Server.Get], [Server.Set], [Server.Capabilities].
+// NewServer returns a server that already listens but answers only once Serve runs. Without Addr and Socket its methods
+// are called directly: [Server.Get], [Server.Set], [Server.Capabilities].
 func NewServer(cfg Config) (*Server, error) {
 	if err := cfg.check(); err != nil {
 		return nil, fmt.Errorf("northbound: %w", err)
@@ -118,17 +119,17 @@ func NewServer(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// viewsIn returns what roles may in a tree.
+// viewsIn returns the function that makes the views of roles in a tree.
 func viewsIn(m *tree.Model) auth.ViewsOf {
 	return func(roles *access.Roles) (map[access.Role]*rights.View, error) {
 		return rights.NewViews(m, bareOperations(), roles)
 	}
 }
 
-// NewLogins reads what a configuration says of users, roles, certificates and clients' certificates; of it nothing else
-// counts but Dir, Logger and Clock. Without users and clients' certificates everybody may see everything.
+// NewLogins reads the users, roles, certificates and client certificates of a configuration. Of its other fields it
+// uses only Dir, Logger and Clock. Without users and client certificates every client may see everything.
 func NewLogins(cfg Config) (*auth.Logins, error) {
-	redis := swss.Look(swss.Config{}) // the model asks nothing of it: what counts are the paths, which roles name
+	redis := swss.Look(swss.Config{}) // the model never queries it; only the paths matter, which roles name
 	defer redis.Close()
 	m, err := tree.New(redis, models.All())
 	if err != nil {
@@ -137,7 +138,7 @@ func NewLogins(cfg Config) (*auth.Logins, error) {
 	return auth.NewLogins(cfg.logins(), viewsIn(m))
 }
 
-// open reads who is let in, and opens the listeners.
+// open reads the users and certificates, and opens the listeners.
 func (s *Server) open() error {
 	if err := s.guard.Open(); err != nil {
 		return err
@@ -168,27 +169,27 @@ func (s *Server) open() error {
 	return nil
 }
 
-// Root is above the top nodes of all modules.
+// Root returns the node above the top nodes of all modules.
 func (s *Server) Root() *tree.Node { return s.model.Root }
 
-// Admit lets in a request of another protocol: see [auth.Guard.Admit].
+// Admit admits a request of another protocol: see [auth.Guard.Admit].
 func (s *Server) Admit(r *http.Request, protocol string, lasts bool) (auth.Caller, func(), error) {
 	return s.guard.Admit(r, protocol, lasts)
 }
 
-// TLS returns what the server is configured to have before its clients' connections; nil: nothing.
+// TLS returns the configuration for its clients' connections, or nil if they do not use TLS.
 func (s *Server) TLS() (*tls.Config, error) { return s.guard.TLS() }
 
-// Troubles say of files that are read while the server runs why what they say now is not in force.
+// Troubles returns, for files that are read while the server runs, why their present content is not in force.
 func (s *Server) Troubles() []string { return s.guard.Troubles() }
 
-// AlsoAudit has a further handler get the audit trail, beside Config.Audit. It is called before Serve.
+// AlsoAudit adds a handler of the audit trail, besides Config.Audit. It is called before Serve.
 func (s *Server) AlsoAudit(h slog.Handler) { s.guard.Trail.Also(h) }
 
-// AsksLogin says that not whoever can connect is let in.
+// AsksLogin reports whether clients must log in.
 func (s *Server) AsksLogin() bool { return s.cfg.logins().AsksLogin() }
 
-// MayListen refuses an address of another protocol that others can reach while nobody is asked for a login.
+// MayListen refuses an address of another protocol that other machines can reach while no login is required.
 func (s *Server) MayListen(addr string) error { return s.cfg.MayListen(addr) }
 
 func (s *Server) warnOpen() {
@@ -212,19 +213,18 @@ func (s *Server) add(l net.Listener, creds credentials.TransportCredentials) {
 	s.listening = append(s.listening, endpoint{l, g})
 }
 
-// Addr is the TCP address that the server listens on, with the port that the
-// system chose; empty if there is none.
+// Addr returns the TCP address that the server listens on, with the port that the system chose. It is empty if there is
+// none.
 func (s *Server) Addr() string {
 	for _, e := range s.listening {
-		if e.listener.Addr().Network() == "tcp" { // of two the first
+		if e.listener.Addr().Network() == "tcp" { // the first one if there are two
 			return e.listener.Addr().String()
 		}
 	}
 	return ""
 }
 
-// Serve answers until ctx ends or a listener fails, and then closes the
-// server.
+// Serve answers until ctx ends or a listener fails, and then closes the server.
 func (s *Server) Serve(ctx context.Context) error {
 	failed := make(chan error, len(s.listening))
 	for _, e := range s.listening {
@@ -260,8 +260,8 @@ func (s *Server) Close() {
 	s.hub.Close()
 }
 
-// modelData is what Capabilities says of the modules. Those that are not OpenConfig's have their revision as version;
-// the deviations are from OpenConfig's whole modules, so that nothing is generated from them.
+// modelData returns the modules that Capabilities lists. Modules that are not OpenConfig's have their revision as
+// version. The deviations refer to OpenConfig's complete modules, so that nothing is generated from them.
 func modelData() []*gpb.ModelData {
 	models := []*gpb.ModelData{{Name: "tamtam-deviations", Organization: "tamtam", Version: "0.2.0"}}
 	revisions := map[string]string{"iana-if-type": "2017-01-19", "ietf-interfaces": "2018-02-20"}
@@ -272,7 +272,7 @@ func modelData() []*gpb.ModelData {
 	return models
 }
 
-// Capabilities says what the server speaks.
+// Capabilities returns the models, encodings and gNMI version of the server.
 func (s *Server) Capabilities(_ context.Context, req *gpb.CapabilityRequest) (*gpb.CapabilityResponse, error) {
 	if err := checkExtensions(req.GetExtension(), false); err != nil {
 		return nil, err
@@ -284,8 +284,8 @@ func (s *Server) Capabilities(_ context.Context, req *gpb.CapabilityRequest) (*g
 	}, nil
 }
 
-// dbError gives a database error its code, and says in words how the server is; an error that has a code keeps it. ctx
-// is that of the RPC: if the gate has ended it, that is why.
+// dbError gives a database error its code and a text that describes the state of the server. An error that has a code
+// keeps it. ctx belongs to the RPC: if the gate has ended it, the gate's reason is returned.
 func (s *Server) dbError(ctx context.Context, err error) error {
 	var st interface{ GRPCStatus() *status.Status }
 	switch {

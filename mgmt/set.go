@@ -13,18 +13,17 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// commitTries bounds how often a Set starts anew because somebody else wrote
-// a row that it read.
+// commitTries bounds how often a Set is tried because another client wrote a row that it read.
 const commitTries = 10
 
-// Set executes a SetRequest: all of it, or nothing.
+// Set executes a SetRequest as a whole, or changes nothing.
 func (s *Server) Set(ctx context.Context, req *gpb.SetRequest) (*gpb.SetResponse, error) {
 	return s.SetIf(ctx, req, func(context.Context) error { return nil })
 }
 
-// SetIf is Set if ok finds nothing against it, which may read ([Server.Get]): what it has seen, no other Set changes
-// before this one is done. (Who writes the database past all servers can.) An error of it is the answer; one that is to
-// keep its code has a method GRPCStatus. It may be called several times.
+// SetIf executes a Set if ok returns no error. ok may read with [Server.Get]: no other Set changes what it has read
+// before this one is done. (Clients that write the database directly can.) An error of ok is returned; to keep its code
+// it must have a method GRPCStatus. ok may be called several times.
 func (s *Server) SetIf(
 	ctx context.Context, req *gpb.SetRequest, ok func(context.Context) error,
 ) (*gpb.SetResponse, error) {
@@ -54,10 +53,10 @@ func (s *Server) SetIf(
 	return s.answer(req, steps), nil
 }
 
-// set does a Set that is no operation.
+// set executes a Set that is no operation.
 func (s *Server) set(ctx context.Context, req *gpb.SetRequest, ok func(context.Context) error) ([]set.Step, error) {
 	steps, faults := set.Parse(ctx, s.model, req)
-	if err := ctx.Err(); err != nil { // then it is not parsed whole
+	if err := ctx.Err(); err != nil { // the parsing may be incomplete
 		return nil, status.FromContextError(err).Err()
 	}
 	if err := s.maySet(ctx, req, steps); err != nil {
@@ -66,7 +65,7 @@ func (s *Server) set(ctx context.Context, req *gpb.SetRequest, ok func(context.C
 	return steps, s.perform(ctx, req, steps, faults, ok)
 }
 
-// perform does the steps of a Set, and what its extensions ask for.
+// perform executes the steps of a Set, and its extensions.
 func (s *Server) perform(
 	ctx context.Context, req *gpb.SetRequest, steps []set.Step, faults *set.Faults, ok func(context.Context) error,
 ) error {
@@ -77,7 +76,7 @@ func (s *Server) perform(
 	defer leave()
 	s.setting.Lock()
 	defer s.setting.Unlock()
-	if err := s.arbiter.admit(req.GetExtension()); err != nil { // another may have been elected meanwhile
+	if err := s.arbiter.admit(req.GetExtension()); err != nil { // another client may have been elected meanwhile
 		return err
 	}
 	begin, done, err := s.kept.confirmable(ctx, req)
@@ -87,7 +86,7 @@ func (s *Server) perform(
 	if done {
 		return nil
 	}
-	if begin != nil { // before the Set: it is to be undone even if this server ends behind it
+	if begin != nil { // before the Set, so that the trial is undone even if this server ends right after the Set
 		if err := begin(); err != nil {
 			return status.Errorf(codes.Internal, "extension commit: %v; nothing was changed", err)
 		}
@@ -111,7 +110,7 @@ func (s *Server) perform(
 	return nil
 }
 
-// answer is that of a Set that was done.
+// answer returns the response to a successful Set.
 func (s *Server) answer(req *gpb.SetRequest, steps []set.Step) *gpb.SetResponse {
 	resp := &gpb.SetResponse{Prefix: replyPrefix(req.GetPrefix(), nil), Timestamp: s.now().UnixNano()}
 	if p := req.GetPrefix(); len(p.GetElem()) > 0 {
@@ -123,7 +122,7 @@ func (s *Server) answer(req *gpb.SetRequest, steps []set.Step) *gpb.SetResponse 
 	return resp
 }
 
-// Load sets JSON as a Set takes it at the root (RFC 7951), merged into what is configured: all of it, or nothing.
+// Load merges JSON, encoded as for a Set at the root (RFC 7951), into the configuration: as a whole, or not at all.
 func (s *Server) Load(ctx context.Context, text []byte) error {
 	val := &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: text}}
 	_, err := s.Set(ctx, &gpb.SetRequest{Update: []*gpb.Update{{Path: &gpb.Path{}, Val: val}}})
@@ -133,8 +132,8 @@ func (s *Server) Load(ctx context.Context, text []byte) error {
 	return nil
 }
 
-// unchanged says of a Set that the databases kept from being done that it was not, unless it says itself what came of
-// it.
+// unchanged adds to the error of a Set that failed for lack of databases that nothing was changed, unless the outcome
+// is unknown.
 func unchanged(err error) error {
 	st := status.Convert(err)
 	if st.Code() != codes.Unavailable || errors.Is(err, set.ErrUnsettled) {
@@ -143,7 +142,7 @@ func unchanged(err error) error {
 	return status.Error(codes.Unavailable, st.Message()+"; nothing was changed")
 }
 
-// trySet executes the steps on the current rows if ok has nothing against it. parsed has the faults found so far.
+// trySet executes the steps on the current rows if ok returns no error. parsed holds the faults found so far.
 func (s *Server) trySet(
 	ctx context.Context, steps []set.Step, parsed *set.Faults, ok func(context.Context) error,
 ) error {

@@ -16,7 +16,7 @@ const (
 	sessions   = "/tam/tailstamping-sessions"
 )
 
-// A Set of no operation succeeds, and leaves of a row may come as protobuf values, each by itself.
+// A Set without operations succeeds. Each leaf of a row may be set by a protobuf value of its own.
 func TestSetOfValues(t *testing.T) {
 	b := newBed(t, nil)
 	b.mustSet(&gpb.SetRequest{})
@@ -38,7 +38,7 @@ func brokenOut() map[string]string {
 	return rows
 }
 
-// What cannot be said in a transcript is refused too, and changes nothing.
+// Invalid requests that a transcript cannot express are refused too, and change nothing.
 func TestSetRefused(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one request after the other: nothing for the race detector")
@@ -87,7 +87,7 @@ func TestSetRefused(t *testing.T) {
 	}
 }
 
-// TestConcurrentSets: Sets on the same entry are one after the other.
+// Concurrent Sets on the same entry are executed one after the other.
 func TestConcurrentSets(t *testing.T) {
 	b := newBed(t, nil)
 	var wg sync.WaitGroup
@@ -114,7 +114,7 @@ func TestConcurrentSets(t *testing.T) {
 	wg.Wait()
 }
 
-// TestForeignWriter: a Set keeps what somebody else writes meanwhile.
+// A Set keeps what other programs write meanwhile.
 func TestForeignWriter(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(someSwitch())
@@ -138,8 +138,7 @@ func TestForeignWriter(t *testing.T) {
 	}
 }
 
-// TestAllErrorsOfASet: what is missing, what is referred to and not there, what
-// is in use and what is taken are told at once.
+// One error lists all that is missing, referenced but absent, in use, or already used.
 func TestAllErrorsOfASet(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(someSwitch())

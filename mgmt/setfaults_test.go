@@ -35,8 +35,8 @@ func deletes(p ...string) (d []*gpb.Path) {
 	return d
 }
 
-// wantFaults does a Set that must fail with these errors, in order, and change
-// nothing. Each of want is how an error begins, "..." and how it ends.
+// wantFaults executes a Set that must fail with these errors, in order, and change nothing. Each of want is the
+// beginning of an error, "..." and its end.
 func (b *bed) wantFaults(t *testing.T, req *gpb.SetRequest, code string, want ...string) {
 	t.Helper()
 	before := b.config()
@@ -56,14 +56,14 @@ func (b *bed) wantFaults(t *testing.T, req *gpb.SetRequest, code string, want ..
 	}
 }
 
-// mostErrors is how many errors of a Set are told.
+// mostErrors is how many errors of a Set are reported.
 const mostErrors = 20
 
-// wantBounded checks that a client can take the error: it travels in a header.
+// wantBounded checks that a client can receive the error, which is sent in a header.
 func wantBounded(t *testing.T, err error) {
 	t.Helper()
 	text := status.Convert(err).Message()
-	odd := func(c byte) bool { return c < ' ' || c > '~' || c == '%' } // which is three bytes in the header
+	odd := func(c byte) bool { return c < ' ' || c > '~' || c == '%' } // it takes three bytes in the header
 	n := len(text)
 	for i := range len(text) {
 		if odd(text[i]) {
@@ -75,8 +75,7 @@ func wantBounded(t *testing.T, err error) {
 	}
 }
 
-// TestAllFaults: whatever kinds of errors a Set mixes, all are told, in its
-// order, and none that comes of another.
+// Whatever kinds of errors a Set mixes, all are reported, in its order. Errors that only follow from others are not.
 func TestAllFaults(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(someSwitch())
@@ -113,8 +112,7 @@ func TestAllFaults(t *testing.T) {
 	)
 }
 
-// TestNoFalseFaults: what the rest of the Set would explain, were it right, is
-// not told.
+// An error that the rest of the Set would prevent, if it were right, is not reported.
 func TestNoFalseFaults(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one request after the other: nothing for the race detector")
@@ -253,7 +251,7 @@ func TestNoFalseFaults(t *testing.T) {
 	}
 }
 
-// TestFaultCode: the code is what all errors agree upon.
+// The code is the one that all errors share.
 func TestFaultCode(t *testing.T) {
 	ascii := &gpb.TypedValue{Value: &gpb.TypedValue_AsciiVal{AsciiVal: "x"}}
 	for _, c := range []struct {
@@ -287,7 +285,7 @@ func TestFaultCode(t *testing.T) {
 	}
 }
 
-// TestSetCancelled: of a request that nobody waits for any more nothing is done.
+// A cancelled request changes nothing.
 func TestSetCancelled(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(someSwitch())
@@ -306,8 +304,7 @@ func TestSetCancelled(t *testing.T) {
 	}
 }
 
-// TestMissingMember: what a member of a port channel or VLAN refers to must be
-// there, though it is the key, too.
+// The port that a member of a port channel or VLAN refers to must exist, even though it is the key, too.
 func TestMissingMember(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(someSwitch())
@@ -316,7 +313,7 @@ func TestMissingMember(t *testing.T) {
 		member+"/config/interface: there is no interface Ethernet8")
 }
 
-// TestManyFaults: thousands of errors are one bounded answer, which counts all.
+// Thousands of errors result in one bounded answer, which counts all.
 func TestManyFaults(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")

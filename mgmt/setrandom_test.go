@@ -13,17 +13,17 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A piece is one operation of a random Set: as it is asked for, what is wrong
-// with it (how the error begins; empty: nothing), and as it would be right.
+// A piece is one operation of a random Set. It holds the operation as requested, the beginning of its error (empty if
+// it is valid), and the corrected operation.
 type piece struct {
 	op          gpb.UpdateResult_Operation
 	path, value string
 	want        string
-	right       [2]string // path and value; no path: left out
+	right       [2]string // path and value; an empty path omits the operation
 }
 
-// pieces are operations on objects of their own, numbered i. Those of one kind
-// belong together: what is wrong with one excuses the others.
+// pieces returns operations on separate objects, numbered i. Pieces of one kind depend on each other: an error in one
+// suppresses errors in the others.
 func pieces(r *rand.Rand, i int) []piece {
 	const change = gpb.UpdateResult_UPDATE
 	op := change
@@ -74,7 +74,7 @@ func pieces(r *rand.Rand, i int) []piece {
 	}
 }
 
-// setOf makes a Set, and what must be wrong with it, in order.
+// setOf returns a Set, and the errors that it must report, in order.
 func setOf(all []piece) (*gpb.SetRequest, []string) {
 	req := &gpb.SetRequest{}
 	var want []string
@@ -100,8 +100,7 @@ func setOf(all []piece) (*gpb.SetRequest, []string) {
 	return req, want
 }
 
-// TestRandomSets: whatever is wrong with the operations of a Set, and in what
-// order they come, exactly that is told; and once it is mended, nothing is.
+// A Set reports exactly the errors of its operations, in whatever order these come. Once corrected, it succeeds.
 func TestRandomSets(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 60, Short: 5}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 1))

@@ -10,7 +10,7 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// A client with 90 subscriptions of everything keeps another's Get waiting for one piece of its work, not for 90.
+// A client with 90 subscriptions to everything delays another's Get by one piece of its work, not by 90.
 func TestFairShares(t *testing.T) {
 	b := staffed(t, "")
 	s := b.server.reading
@@ -66,7 +66,7 @@ func TestFairShares(t *testing.T) {
 	}
 }
 
-// A feedClient is a client of Subscribe that takes nothing.
+// A feedClient is a client of Subscribe that accepts nothing.
 type feedClient struct {
 	gpb.GNMI_SubscribeServer
 	ctx     context.Context

@@ -16,7 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// afterRead calls f once, when a row with this key was read.
+// An afterRead calls f once, when a row with this key has been read.
 type afterRead struct {
 	key  string
 	done atomic.Bool
@@ -33,7 +33,7 @@ func (h *afterRead) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// look calls f if the row was read, by itself or by a script.
+// look calls f if the row was read, either directly or by a script.
 func (h *afterRead) look(cmd redis.Cmder) {
 	reads := strings.HasPrefix(cmd.Name(), "eval") || cmd.Name() == "hgetall"
 	if reads && cmd.Err() == nil && slices.Contains(cmd.Args(), any(h.key)) && h.done.CompareAndSwap(false, true) {
@@ -51,10 +51,9 @@ func (h *afterRead) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pr
 	}
 }
 
-// TestGetOfOneInstant: what one Get answers is from before a Set or from after
-// it, however many paths and tables it asks for. The Set comes when half of the
-// Get was read; the lock for writers goes before readers that come later, so
-// that each path by itself would get its own side of the Set.
+// A Get returns the state before a Set or after it, however many paths and tables it requests. The Set comes when half
+// of the Get has been read. The lock prefers waiting writers to later readers, so that paths read under separate locks
+// would see different sides of the Set.
 func TestGetOfOneInstant(t *testing.T) {
 	set := func(port string) *gpb.SetRequest {
 		return &gpb.SetRequest{Update: []*gpb.Update{
@@ -122,8 +121,8 @@ func TestGetOfOneInstant(t *testing.T) {
 	}
 }
 
-// TestOnceOfOneInstant: so is what one ONCE sends, and each Get, while another client sets two leaves of two lists to
-// the same number again and again.
+// A ONCE, and a Get, returns one instant, while another client repeatedly sets two leaves of two lists to the same
+// number.
 func TestOnceOfOneInstant(t *testing.T) {
 	b := newBed(t, nil)
 	set := func(n int) *gpb.SetRequest {

@@ -12,9 +12,8 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// TestStalledSubscriber: a client that takes nothing costs as little at the
-// end as at the beginning, gets the newest values when it goes on, and others
-// are not held up.
+// A client that accepts nothing costs as little at the end as at the beginning. It gets the newest values when it
+// continues, and delays no other client.
 func TestStalledSubscriber(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(samplers("1", ""))
@@ -54,7 +53,7 @@ func TestStalledSubscriber(t *testing.T) {
 	}
 }
 
-// TestStallLimit: a client that takes nothing for long is cut off.
+// A client that accepts nothing for long is disconnected.
 func TestStallLimit(t *testing.T) {
 	expired := make(chan time.Time)
 	close(expired)
@@ -66,7 +65,7 @@ func TestStallLimit(t *testing.T) {
 	close(stalled.gate)
 }
 
-// A stallingRPC is a client that takes a message only when the gate lets it.
+// A stallingRPC is a client that accepts a message only when the gate permits.
 type stallingRPC struct {
 	gpb.GNMI_SubscribeServer
 	ctx  context.Context

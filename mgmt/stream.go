@@ -21,9 +21,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// A stream is one Subscribe RPC. What waits to be sent is not a queue of values but the set of
-// entries that changed: when the client takes the next message, the entries are read as they are
-// then. So a slow client gets the newest values, and what it costs is bounded by the number of
+// A stream is one Subscribe RPC. It queues not values but the set of entries that changed. Entries are read when the
+// client accepts the next message. So a slow client gets the newest values, and its cost is bounded by the number of
 // entries.
 type stream struct {
 	s      *Server
@@ -31,35 +30,35 @@ type stream struct {
 	rpc    gpb.GNMI_SubscribeServer
 	list   *gpb.SubscriptionList
 	feeds  []*feed
-	view   *rights.View // what the caller sees; nil: everything
-	client string       // whose share of the server's work it is
-	works  bool         // it has a place to work
-	count  uint64       // passes
+	view   *rights.View // what the caller may see; nil means everything
+	client string       // the client whose share of the server's work it uses
+	works  bool         // it holds a place to work
+	count  uint64       // number of passes
 
 	outbox
 
 	out    chan []*gpb.SubscribeResponse
 	sent   chan struct{} // closed when the sender has ended
-	failed error         // of the sender, once sent is closed
+	failed error         // the sender's error; valid once sent is closed
 
 	mu    sync.Mutex
 	dirty map[fetch.ChangedRow]mark
-	lost  bool // too much changed to remember: read everything
-	doubt bool // what is known may not be what the databases say: see whether they can be read
+	lost  bool // too much changed to remember; everything must be read
+	doubt bool // the databases may be unreadable; the next pass must check
 	wake  chan struct{}
 }
 
-// An outbox is what waits for the sender of a stream.
+// An outbox holds what waits for the sender of a stream.
 type outbox struct {
-	prefix []byte // of Notifications, as it travels
+	prefix []byte // the prefix of Notifications, encoded
 	batch  []*gpb.SubscribeResponse
 
-	held    bool // what is queued waits
-	weighed int  // how many that wait are in size
+	held    bool // queued messages wait
+	weighed int  // how many waiting messages are counted in size
 	size    int  // bytes
 }
 
-// A mark is how often a row was marked, and the row.
+// A mark is a changed row, and how often it changed.
 type mark struct {
 	n   uint32
 	row *fetch.Touched
@@ -90,7 +89,7 @@ func newStream(s *Server, rpc gpb.GNMI_SubscribeServer, list *gpb.SubscriptionLi
 	return st
 }
 
-// close ends the stream. The sender is waited for only if it has not stalled.
+// close ends the stream. It waits for the sender only if the sender has not stalled.
 func (st *stream) close(err error) {
 	st.s.hub.Leave(st)
 	close(st.out)
@@ -119,8 +118,8 @@ func (st *stream) Mark(rows []*fetch.Touched) {
 	st.rouse()
 }
 
-// unmark forgets which rows changed: they are all read now. An update that comes later would count these changes as
-// told by it.
+// unmark forgets which rows changed, because all are read now. Otherwise a later update would count these changes in
+// its duplicates.
 func (st *stream) unmark() {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -136,7 +135,7 @@ func (st *stream) lose() {
 	st.rouse()
 }
 
-// Suspect records that the databases may not be readable: if they are, what has changed has been marked.
+// Suspect records that the databases may be unreadable. If they are readable, all changes have been marked already.
 func (st *stream) Suspect() {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -152,10 +151,10 @@ func (st *stream) rouse() {
 	}
 }
 
-// run serves the RPC by its mode.
+// run serves the RPC according to its mode.
 func (st *stream) run(ctx context.Context) error {
 	stream := st.list.GetMode() == gpb.SubscriptionList_STREAM
-	var listener *swss.Listener // to tables as they are
+	var listener *swss.Listener // of raw feeds
 	if stream {
 		var err error
 		if listener, err = st.listen(ctx); err != nil {
@@ -188,8 +187,8 @@ func (st *stream) run(ctx context.Context) error {
 	return st.changes(ctx, requests, listener)
 }
 
-// atOnce lets f send what is all of one instant: no Set is written from the first row that it reads to the last. The
-// client gets it afterwards, so that a slow one does not keep others from writing.
+// atOnce calls f, whose messages are of one instant: no Set is written from the first row that f reads to the last. The
+// client gets them afterwards, so that a slow client does not delay writers.
 func (st *stream) atOnce(ctx context.Context, f func() error) error {
 	err := st.work(ctx, func() error {
 		st.s.snapshot.RLock()
@@ -213,7 +212,7 @@ func (st *stream) atOnce(ctx context.Context, f func() error) error {
 	return nil
 }
 
-// work does f in the client's share of the server's work. While the client is waited for, others work.
+// work calls f within the client's share of the server's work. While f waits for the client, other clients can work.
 func (st *stream) work(ctx context.Context, f func() error) error {
 	if err := st.begin(ctx); err != nil {
 		return err
@@ -246,7 +245,7 @@ func (st *stream) everything(ctx context.Context, only, remember bool) error {
 	for _, f := range st.feeds {
 		if f.raw != nil {
 			if !remember {
-				f.raw.sent = map[string]string{} // what is gone is just not there
+				f.raw.sent = map[string]string{} // a Poll sends no deletes
 			}
 			if err := f.sendRaw(ctx, st, true, only); err != nil {
 				return err
@@ -264,10 +263,10 @@ func (st *stream) everything(ctx context.Context, only, remember bool) error {
 	return st.synced(ctx)
 }
 
-// fresh returns when all that was written to what feeds read before the call is known.
+// fresh returns when all earlier writes to the tables of the feeds are known to the hub.
 func (st *stream) fresh(ctx context.Context, feeds []*feed, load bool) error {
 	if feeds[0].raw != nil {
-		return nil // they are read as they are sent
+		return nil // they are read when they are sent
 	}
 	seen := map[tree.TableID]bool{}
 	for _, f := range feeds {
@@ -279,7 +278,7 @@ func (st *stream) fresh(ctx context.Context, feeds []*feed, load bool) error {
 	return st.s.hub.Fresh(ctx, slices.Collect(maps.Keys(seen)), load)
 }
 
-// synced tells the client that it has all.
+// synced sends the sync_response.
 func (st *stream) synced(ctx context.Context) error {
 	if err := st.s.mine(ctx); err != nil {
 		return err
@@ -287,7 +286,7 @@ func (st *stream) synced(ctx context.Context) error {
 	return st.send(ctx, &gpb.SubscribeResponse{Response: &gpb.SubscribeResponse_SyncResponse{SyncResponse: true}})
 }
 
-// A request is what the client sent after its SubscriptionList.
+// A request is a message of the client after its SubscriptionList.
 type request struct {
 	req *gpb.SubscribeRequest
 	err error
@@ -318,7 +317,7 @@ func (st *stream) poll(ctx context.Context, requests <-chan request) error {
 	})
 }
 
-// eachPoll has each Poll answered until the client ends.
+// eachPoll calls answer for each Poll until the client ends.
 func eachPoll(ctx context.Context, requests <-chan request, answer func() error) error {
 	for {
 		var r request
@@ -341,14 +340,14 @@ func eachPoll(ctx context.Context, requests <-chan request, answer func() error)
 	}
 }
 
-// changes sends what changes, and samples, until the client is gone. What cannot be read is tried again for a while,
-// and then the client is told that it knows nothing.
+// changes sends changes and samples until the client disconnects. Failed reads are repeated for a while, and then end
+// the RPC with the error.
 func (st *stream) changes(ctx context.Context, requests <-chan request, raw *swss.Listener) error {
 	var written <-chan struct{}
 	if raw != nil {
 		written = raw.Ready()
 	}
-	var since time.Time // when reading failed first; zero: it did not
+	var since time.Time // time of the first failed read; zero means that none failed
 	var again <-chan time.Time
 	for {
 		var timer <-chan time.Time
@@ -364,7 +363,7 @@ func (st *stream) changes(ctx context.Context, requests <-chan request, raw *sws
 		case r := <-requests:
 			switch {
 			case errors.Is(r.err, io.EOF):
-				requests = nil // the client sends no more, but still listens
+				requests = nil // the client sends nothing more, but still receives
 			case r.err != nil:
 				return r.err
 			default:
@@ -418,13 +417,13 @@ func (st *stream) due() (time.Time, bool) {
 	return first, !first.IsZero()
 }
 
-// changed reads the entries that changed and sends what differs.
+// changed reads the entries that changed and sends the differences.
 func (st *stream) changed(ctx context.Context) error {
 	st.mu.Lock()
 	dirty, lost, doubt := st.dirty, st.lost, st.doubt
 	st.dirty, st.lost, st.doubt = map[fetch.ChangedRow]mark{}, false, false
 	st.mu.Unlock()
-	if lost || doubt { // who cannot read the databases is to learn of it
+	if lost || doubt { // an unreadable database must end in an error
 		if err := st.fresh(ctx, st.feeds, false); err != nil {
 			st.lose()
 			return err
@@ -448,7 +447,7 @@ func (st *stream) changed(ctx context.Context) error {
 	return nil
 }
 
-// changedIn sends what differs of the entries of a watch that changed.
+// changedIn sends the differences of a watch's changed entries.
 func (st *stream) changedIn(ctx context.Context, w *watch, dirty map[fetch.ChangedRow]mark, lost bool) error {
 	if lost {
 		return st.pass(ctx, w, w.pattern, pass{})
@@ -478,13 +477,13 @@ func (st *stream) changedIn(ctx context.Context, w *watch, dirty map[fetch.Chang
 	return st.passKeys(ctx, w, single, touched)
 }
 
-// A concerned is the entries that a changed row may affect, and how often it was marked.
+// A concerned is the entries that a changed row may affect, and how often the row changed.
 type concerned struct {
 	pattern []string
 	n       uint32
 }
 
-// duplicates is how many of the changes are not told by themselves.
+// duplicates returns how many of the changes have no update of their own.
 func (c concerned) duplicates() uint32 { return max(c.n, 1) - 1 }
 
 // concerns returns which entries of the watch a changed row may affect.
@@ -510,13 +509,13 @@ func (w *watch) concerns(c *fetch.Touched) ([]string, bool) {
 	return nil, false
 }
 
-// send hands a message to the client.
+// send queues a message, and hands all queued ones to the client.
 func (st *stream) send(ctx context.Context, m *gpb.SubscribeResponse) error {
 	st.batch = append(st.batch, m)
 	return st.flush(ctx)
 }
 
-// flush hands what is queued to the client, waiting for it no longer than stallLimit.
+// flush hands the queued messages to the client. It waits for the client no longer than stallLimit.
 func (st *stream) flush(ctx context.Context) error {
 	if st.held {
 		for _, m := range st.batch[st.weighed:] {
@@ -542,9 +541,9 @@ func (st *stream) flush(ctx context.Context) error {
 	return st.handAll(ctx, m)
 }
 
-// handAll gives messages to the sender, and returns when it has all but the last.
+// handAll gives messages to the sender, and returns when the client has received all but the last.
 func (st *stream) handAll(ctx context.Context, m []*gpb.SubscribeResponse) error {
-	if n := len(m); n > 1 { // the last is taken when the client has taken all others
+	if n := len(m); n > 1 { // the sender accepts the last once the client has received the others
 		if err := st.hand(ctx, m[:n-1]); err != nil {
 			return err
 		}
@@ -555,7 +554,7 @@ func (st *stream) handAll(ctx context.Context, m []*gpb.SubscribeResponse) error
 
 // hand gives messages to the sender, as long as the client may get them.
 func (st *stream) hand(ctx context.Context, m []*gpb.SubscribeResponse) error {
-	if ctx.Err() != nil { // what was read of kept rows has not asked
+	if ctx.Err() != nil { // reading kept rows does not check the context
 		return context.Cause(ctx)
 	}
 	select {

@@ -17,12 +17,12 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Intervals of samples and heartbeats.
+// Intervals of samples and heartbeats, and bounds of subscriptions.
 const (
-	minSample      = 100 * time.Millisecond // of what is no polled counter
+	minSample      = 100 * time.Millisecond // for leaves that are not polled counters
 	minHeartbeat   = time.Second
-	definedSample  = 10 * time.Second // of TARGET_DEFINED without an interval
-	stallLimit     = 5 * time.Minute  // a client that takes nothing for that long is cut off
+	definedSample  = 10 * time.Second // for TARGET_DEFINED without an interval
+	stallLimit     = 5 * time.Minute  // a client that receives nothing for that long is disconnected
 	maxSubscribing = 1024             // subscriptions in one list
 )
 
@@ -59,7 +59,7 @@ func (w wire) Subscribe(rpc gpb.GNMI_SubscribeServer) error {
 	return err
 }
 
-// Follow serves a list as a Subscribe RPC of the caller that ctx has: send gets what a client would.
+// Follow serves a list as a Subscribe RPC of the caller in ctx. send receives each message that a client would.
 func (s *Server) Follow(
 	ctx context.Context, list *gpb.SubscriptionList, send func(*gpb.SubscribeResponse) error,
 ) error {
@@ -68,9 +68,9 @@ func (s *Server) Follow(
 
 // A follower is a Subscribe RPC without a client.
 type follower struct {
-	gpb.GNMI_SubscribeServer // nil: what is not here is not called
+	gpb.GNMI_SubscribeServer // nil, since its other methods are never called
 	ctx                      context.Context
-	list                     *gpb.SubscriptionList // nil: it was asked for
+	list                     *gpb.SubscriptionList // nil after the first Recv
 	send                     func(*gpb.SubscribeResponse) error
 }
 
@@ -81,12 +81,12 @@ func (f *follower) Send(m *gpb.SubscribeResponse) error { return f.send(m) }
 func (f *follower) Recv() (*gpb.SubscribeRequest, error) {
 	list := f.list
 	if f.list = nil; list == nil {
-		return nil, io.EOF // it sends no more, but still listens
+		return nil, io.EOF // it sends nothing more, but still receives
 	}
 	return &gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Subscribe{Subscribe: list}}, nil
 }
 
-// pathsOf are the paths of a list.
+// pathsOf returns the paths of a list.
 func pathsOf(list *gpb.SubscriptionList) (paths []*gpb.Path) {
 	for _, sub := range list.GetSubscription() {
 		paths = append(paths, sub.GetPath())
@@ -118,7 +118,7 @@ func (s *Server) subscribe(rpc gpb.GNMI_SubscribeServer, list *gpb.SubscriptionL
 	return nil
 }
 
-// feeds makes those of a list: of origin sonic-db, or of the tree.
+// feeds returns the feeds of a list, either of origin sonic-db or of the tree.
 func (s *Server) feeds(v *rights.View, list *gpb.SubscriptionList, level uint32) ([]*feed, error) {
 	raw, err := s.rawFeeds(v, list)
 	switch {
@@ -132,37 +132,37 @@ func (s *Server) feeds(v *rights.View, list *gpb.SubscriptionList, level uint32)
 	return s.compile(v, list, level)
 }
 
-// A feed is one subscription, or the half of one that TARGET_DEFINED splits.
+// A feed is one subscription, or one half of a subscription that TARGET_DEFINED splits.
 type feed struct {
 	watches  []*watch
-	raw      *rawFeed      // of tables as they are, without watches; nil: of the tree
-	sample   time.Duration // 0: on change
-	samples  bool          // sample is what was asked for until pace has seen it; 0: the least
-	defined  bool          // the interval is the target's choice
-	path     string        // as asked for; of a STREAM
-	beat     time.Duration // 0: none
+	raw      *rawFeed      // for tables of origin sonic-db, without watches; nil for the tree
+	sample   time.Duration // sample interval; 0 means on change
+	samples  bool          // until pace has run, sample is the requested interval, and 0 requests the least one
+	defined  bool          // the target chooses the interval
+	path     string        // the requested path; set for a STREAM only
+	beat     time.Duration // heartbeat interval; 0 means no heartbeat
 	suppress bool
-	next     time.Time // sample
+	next     time.Time // time of the next sample
 	nextBeat time.Time
 }
 
-// A watch is what a feed asks of one group.
+// A watch is the part of a feed that lies in one group.
 type watch struct {
 	target tree.Target
 	*tree.Selected
 	group   *tree.List
 	pattern []string
-	// sent holds, by entry, a hash of what was sent of each leaf; 0: nothing.
+	// sent holds, by entry, a hash of the value that was sent of each leaf; 0 means that no value was sent.
 	sent map[string]*sentEntry
 }
 
 type sentEntry struct {
 	keys   []string
 	hashes []uint64
-	pass   uint64 // the last in which the entry existed
+	pass   uint64 // the last pass in which the entry existed
 }
 
-// compile checks a SubscriptionList and makes its feeds, of so many levels below each path; 0: of all.
+// compile checks a SubscriptionList and returns its feeds. level is the number of levels below each path; 0 means all.
 func (s *Server) compile(v *rights.View, list *gpb.SubscriptionList, level uint32) ([]*feed, error) {
 	if err := checkEncoding(list.GetEncoding()); err != nil {
 		return nil, err
@@ -204,7 +204,7 @@ func (s *Server) compile(v *rights.View, list *gpb.SubscriptionList, level uint3
 	return feeds, nil
 }
 
-// streamFeeds makes the feeds of one subscription of a STREAM.
+// streamFeeds returns the feeds of one subscription of a STREAM.
 func streamFeeds(
 	m *tree.Model, sub *gpb.Subscription, targets []tree.Target, filter func(*tree.Node) bool,
 ) ([]*feed, error) {
@@ -235,10 +235,10 @@ func streamFeeds(
 	return nil, status.Errorf(codes.InvalidArgument, "subscription mode %d is not known", sub.GetMode())
 }
 
-// intervalOf is an interval of a request, of a year at most.
+// intervalOf returns an interval of a request in nanoseconds as a Duration of at most a year.
 func intervalOf(ns uint64) time.Duration { return time.Duration(min(ns, uint64(365*24*time.Hour))) }
 
-// duration checks an interval in nanoseconds.
+// duration checks an interval in nanoseconds; 0 is valid.
 func duration(ns uint64, least time.Duration, name string) (time.Duration, error) {
 	d := intervalOf(ns)
 	if d != 0 && d < least {
@@ -247,7 +247,7 @@ func duration(ns uint64, least time.Duration, name string) (time.Duration, error
 	return d, nil
 }
 
-// watches makes the watches of targets.
+// watches returns the watches of targets.
 func watches(m *tree.Model, targets []tree.Target, filter func(*tree.Node) bool) []*watch {
 	var out []*watch
 	for _, t := range targets {
@@ -262,7 +262,7 @@ func watches(m *tree.Model, targets []tree.Target, filter func(*tree.Node) bool)
 	return out
 }
 
-// tables returns those whose changes feeds on change need.
+// tables returns the tables whose changes the on-change feeds need.
 func tables(feeds []*feed) []tree.TableID {
 	var out []tree.TableID
 	seen := map[tree.TableID]bool{}
@@ -283,14 +283,14 @@ func tables(feeds []*feed) []tree.TableID {
 	return out
 }
 
-// reads reports whether what is sent follows from a row, or whether the entry is there.
+// reads reports whether a row determines leaves that are sent, or the existence of the entry.
 func (w *watch) reads(row int) bool {
 	g := w.group
 	return w.Rows[row] || g.Rows[row].Entry || w.State && len(g.Traces) > 0 &&
 		(g.Traces[row] || g.Rows[row].DB == swss.ConfigDB)
 }
 
-// due returns when a feed next has something to do by itself.
+// due returns when a feed must next sample or send its heartbeat.
 func (f *feed) due() (time.Time, bool) {
 	at := f.next
 	if f.beats() && (at.IsZero() || f.nextBeat.Before(at)) {
@@ -299,11 +299,11 @@ func (f *feed) due() (time.Time, bool) {
 	return at, !at.IsZero() && (len(f.watches) > 0 || f.raw != nil)
 }
 
-// beats reports whether the heartbeat makes a difference: a feed that sends everything at every sample needs none
-// unless it is shorter.
+// beats reports whether the heartbeat has an effect. A feed that sends everything at every sample needs none unless the
+// heartbeat is shorter.
 func (f *feed) beats() bool { return f.beat > 0 && (f.sample == 0 || f.suppress || f.beat < f.sample) }
 
-// start sets the deadlines.
+// start sets the first deadlines.
 func (f *feed) start(now time.Time) {
 	if f.sample > 0 {
 		f.next = now.Add(f.sample)
@@ -313,14 +313,14 @@ func (f *feed) start(now time.Time) {
 	}
 }
 
-// advance moves a deadline past now and returns how many were missed.
+// advance moves a deadline past now and returns how many deadlines were missed.
 func advance(at *time.Time, every time.Duration, now time.Time) uint32 {
 	missed := now.Sub(*at) / every
 	*at = at.Add((missed + 1) * every)
 	return uint32(missed)
 }
 
-// tick does what is due.
+// tick sends the sample or heartbeat that is due.
 func (f *feed) tick(ctx context.Context, st *stream, now time.Time) error {
 	sample := f.sample > 0 && !now.Before(f.next)
 	beat := f.beats() && !now.Before(f.nextBeat)

@@ -20,7 +20,7 @@ type handClock struct {
 	mu     sync.Mutex
 	t      time.Time
 	timers []handTimer
-	set    chan time.Duration // receives every timer that is set
+	set    chan time.Duration // receives the duration of every timer that is set, except stallLimit
 }
 
 type handTimer struct {
@@ -53,7 +53,7 @@ func (c *handClock) after(d time.Duration) <-chan time.Time {
 	return t.c
 }
 
-// advance moves the clock once a timer is set for then or earlier.
+// advance waits until a timer is set, and then moves the clock.
 func (c *handClock) advance(d time.Duration) {
 	<-c.set
 	c.mu.Lock()
@@ -86,7 +86,7 @@ func (b *bed) subscribe(list *gpb.SubscriptionList) *sub {
 	return &sub{b.t, rpc}
 }
 
-// lines are a message's words: "U path value", "D path", "S".
+// lines returns a message as lines: "U path value", "D path", "S".
 func lines(m *gpb.SubscribeResponse) []string {
 	if m.GetSyncResponse() {
 		return []string{"S"}
@@ -131,7 +131,7 @@ func (s *sub) want(text ...string) {
 	}
 }
 
-// wantInAnyOrder checks the next messages, in whichever order they come.
+// wantInAnyOrder checks the next messages, in any order.
 func (s *sub) wantInAnyOrder(text ...string) {
 	s.t.Helper()
 	var got []string
@@ -222,7 +222,7 @@ func TestOnce(t *testing.T) {
 	s = b.subscribe(only)
 	s.want("S")
 	s.wantEnd("OK")
-	// Prefix, target and PROTO.
+	// With prefix, target and PROTO.
 	proto := listOf(gpb.SubscriptionList_ONCE, subOf(0, "/config/sampling-rate"))
 	proto.Prefix, proto.Encoding = path("/tam/samplers/sampler[name=a]"), gpb.Encoding_PROTO
 	proto.Prefix.Target = "sw1"
@@ -263,11 +263,11 @@ func TestOnChange(t *testing.T) {
 	s := b.subscribe(streamOf(subOf(onChange, rates)))
 	s.want("S")
 	b.rows(samplers("1", ""))
-	s.want("U " + rateA + " 1") // an entry that was not there when it subscribed
-	b.rows(samplers("1", ""))   // the same again: nothing
+	s.want("U " + rateA + " 1") // an entry that did not exist when it subscribed
+	b.rows(samplers("1", ""))   // unchanged, so nothing is sent
 	b.rows(samplers("1", "2"))
 	s.want("U " + rateB + " 2")
-	if err := s.rpc.CloseSend(); err != nil { // a client that only listens
+	if err := s.rpc.CloseSend(); err != nil { // the client then only receives
 		t.Fatal(err)
 	}
 	b.rows(map[string]string{"CONFIG_DB TAM_SAMPLINGRATE_TABLE|a": ""})
@@ -290,11 +290,11 @@ func TestOnChangeOfEntries(t *testing.T) {
 	b.mustSet(&gpb.SetRequest{Delete: []*gpb.Path{path("/tam/samplers")}})
 	s.want("D "+at+"/config/name", "D "+at+"/config/sampling-rate",
 		"U "+at+`/state/not-in-force ["it is deleted, and in force still"]`)
-	b.rows(map[string]string{"STATE_DB TAM_STATE_SAMPLINGRATE_TABLE|a": ""}) // the manager has heard of it
+	b.rows(map[string]string{"STATE_DB TAM_STATE_SAMPLINGRATE_TABLE|a": ""}) // the manager has processed the delete
 	s.want("D " + at)
 }
 
-// TestRedisRestart: a subscriber outlives Redis.
+// A subscriber survives a restart of Redis.
 func TestRedisRestart(t *testing.T) {
 	real := swsstest.StartServer(t)
 	b := newBedOn(t, real.Open(), nil)
@@ -340,15 +340,14 @@ func TestSample(t *testing.T) {
 	b.rows(counters("2", "1"))
 	clock.advance(time.Second)
 	s.want("U "+matched+` "2"`, "U "+stamped+` "1"`)
-	clock.advance(3 * time.Second) // two were missed
+	clock.advance(3 * time.Second) // two samples were missed
 	s.want("U "+matched+` "2" +2`, "U "+stamped+` "1" +2`)
 	b.rows(map[string]string{"CONFIG_DB TAM_TAILSTAMPING_TABLE|s1": ""})
 	clock.advance(time.Second)
 	s.want("D " + sessionS + "/state/counters")
 }
 
-// TestSampleDeadlines: samples are taken at start + k intervals however much
-// changes in between.
+// Samples are taken at start + k intervals, however much changes in between.
 func TestSampleDeadlines(t *testing.T) {
 	clock := newHandClock()
 	b := newBed(t, func(c *Config) { c.Clock, c.After = clock.now, clock.after })
@@ -377,11 +376,11 @@ func TestSuppressRedundant(t *testing.T) {
 	list.Subscription[0].HeartbeatInterval = uint64(4 * time.Second)
 	s := b.subscribe(list)
 	s.want("U "+matched+` "1"`, "U "+stamped+` "1"`, "S")
-	clock.advance(time.Second) // nothing
+	clock.advance(time.Second) // nothing is sent
 	b.rows(counters("2", "1"))
 	clock.advance(time.Second)
 	s.want("U " + matched + ` "2"`)
-	clock.advance(time.Second) // nothing
+	clock.advance(time.Second) // nothing is sent
 	clock.advance(time.Second) // the heartbeat
 	s.want("U "+matched+` "2"`, "U "+stamped+` "1"`)
 	b.rows(map[string]string{"CONFIG_DB TAM_TAILSTAMPING_TABLE|s1": ""})
@@ -397,12 +396,11 @@ func TestUpdatesOnlySample(t *testing.T) {
 	list.UpdatesOnly = true
 	s := b.subscribe(list)
 	s.want("S")
-	clock.advance(time.Second) // interval 0 is the least, that of ACL counters
+	clock.advance(time.Second) // interval 0 means the least interval, that of ACL counters
 	s.want("U " + matched + ` "1"`)
 }
 
-// TestTargetDefined: what changes by events is sent on change, counters are
-// sampled; one sync_response for all.
+// State is sent on change and counters are sampled. There is one sync_response for all.
 func TestTargetDefined(t *testing.T) {
 	clock := newHandClock()
 	b := newBed(t, func(c *Config) { c.Clock, c.After = clock.now, clock.after })
@@ -415,7 +413,7 @@ func TestTargetDefined(t *testing.T) {
 	b.rows(counters("2", "1"))
 	b.rows(map[string]string{"STATE_DB TAM_STATE_TAILSTAMPING_TABLE|s1": "status=active"})
 	s.want("U "+sessionS+`/state/status "active"`, "U "+sessionS+`/state/status-number 1`)
-	<-clock.set // the timer that was set before the change
+	<-clock.set // the timer set before the change
 	clock.advance(definedSample)
 	s.want("U "+matched+` "2"`, "U "+stamped+` "1"`)
 }

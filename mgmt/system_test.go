@@ -8,7 +8,7 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// What is known of the machine is the switch's system; what is not known is not there.
+// Known facts about the machine appear below /system. Unknown ones are absent.
 func TestSystem(t *testing.T) {
 	tables := map[string]map[string]map[string]string{
 		models.HostFacts:     {"switch": {"software-version": "v1", "boot-time": "1000"}},
@@ -67,7 +67,7 @@ func TestSystem(t *testing.T) {
 	}
 }
 
-// Alarms have OpenConfig's place too, and change there.
+// Alarms also appear at OpenConfig's path, and change there.
 func TestSystemAlarms(t *testing.T) {
 	b := newBed(t, nil)
 	const alarm = "/system/alarms/alarm[id=a]/state/severity"

@@ -20,7 +20,7 @@ const (
 	recordR1       = recordSessions + "/tablerecord-session[name=r1]"
 )
 
-// recording is a switch with a session in effect.
+// recording returns the rows of a switch with an active session.
 func recording() map[string]string {
 	rows := someSwitch()
 	maps.Copy(rows, map[string]string{
@@ -38,7 +38,7 @@ func recording() map[string]string {
 	return rows
 }
 
-// somePlan is a plan of two tables.
+// somePlan returns a recording plan of two tables.
 func somePlan() *record.Plan {
 	at := func(bit int) *int { return &bit }
 	p := &record.Plan{
@@ -57,7 +57,7 @@ func somePlan() *record.Plan {
 	return p
 }
 
-// recorded writes what orchagent does of the session.
+// recorded writes the plan and counters of the session as orchagent does.
 func (b *bed) recorded(p *record.Plan, matched, notSampled, recorded, lost uint64) {
 	b.t.Helper()
 	fields, err := schema.RecordPlanFields(p)
@@ -69,8 +69,7 @@ func (b *bed) recorded(p *record.Plan, matched, notSampled, recorded, lost uint6
 		"MATCHED": matched, "NOT_SAMPLED": notSampled, "RECORDED": recorded, "LOST": lost}}.Fields())
 }
 
-// The leaf json is the plan, whole: what a reader of records has of it is what the
-// switch records by.
+// The leaf json holds the complete plan: a reader of records gets the plan by which the switch records.
 func TestTableRecordPlanIsWhole(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(recording())
@@ -103,8 +102,7 @@ func TestTableRecordPlanIsWhole(t *testing.T) {
 	}
 }
 
-// TestTableRecordOnChange: what became of a session, and its plan, are sent as they
-// change; counters are not.
+// The status of a session and its plan are sent on change; counters are not.
 func TestTableRecordOnChange(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(recording())
@@ -123,7 +121,7 @@ func TestTableRecordOnChange(t *testing.T) {
 	if err := b.redis.DB(swss.CountersDB).Client().Del(b.ctx, schema.CountersRecordPlan+":r1").Err(); err != nil {
 		t.Fatal(err)
 	}
-	// In either order: what is sent for the change before may have seen the plan go already.
+	// The order is free: the pass for the change before may have seen the plan gone already.
 	gone := append(s.next(), s.next()...)
 	slices.Sort(gone)
 	if want := []string{"D " + recordR1 + "/state/plan/id", "D " + recordR1 + "/state/plan/tables"}; !slices.Equal(gone,
@@ -138,7 +136,7 @@ func TestTableRecordOnChange(t *testing.T) {
 	}
 }
 
-// TestTableRecordSample: counters are sampled, also where the target chooses.
+// Counters are sampled, even if the target chooses the mode.
 func TestTableRecordSample(t *testing.T) {
 	clock := newHandClock()
 	b := newBed(t, func(c *Config) { c.Clock, c.After = clock.now, clock.after })

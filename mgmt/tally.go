@@ -9,13 +9,13 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A tally is how many entries a list has, and how many of them are not in force, as of a change of its tables.
+// A tally holds how many entries a list has, and how many of them are not in force, at one change count of its tables.
 type tally struct {
 	change uint64
 	row    map[string]string
 }
 
-// tallied returns the rows of the tallies: of each list below /tam whose entries have a status. They are counted again
+// tallied returns the rows of the tallies, one per list below /tam whose entries have a status. Lists are counted again
 // when rows have changed.
 func (s *Server) tallied(ctx context.Context, _ string) (map[string]map[string]string, error) {
 	s.tallying.Lock()
@@ -36,7 +36,8 @@ func (s *Server) tallied(ctx context.Context, _ string) (map[string]map[string]s
 	return out, nil
 }
 
-// tally counts the entries of a list by their leaves status and not-in-force, if rows have changed since it did.
+// tally counts the entries of a list by their leaves status and not-in-force. It returns the last count if no row has
+// changed since.
 func (s *Server) tally(ctx context.Context, g *tree.List, status, behind *tree.Node) (map[string]string, error) {
 	sel := s.model.SelectLeaves(g.Node, func(n *tree.Node) bool { return n == status || n == behind })
 	r, err := s.reader.Cached(ctx, s.hub, s.model, sel, nil)

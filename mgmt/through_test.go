@@ -13,26 +13,26 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// oneField is an update of one field of a row of CONFIG_DB.
+// oneField returns an update of one field of a row of CONFIG_DB.
 func oneField(table, key, field string) *gpb.Update {
 	return update(fmt.Sprintf("/config-rows/row[table=%s][key=%s]/config", table, key),
 		fmt.Sprintf(`{"field":[%q]}`, field))
 }
 
-// A twin is a change in OpenConfig's words, and the same in ours, which may take several Sets.
+// A twin is a change in OpenConfig's nodes, and the same change in ours, which may need several Sets.
 type twin struct {
 	theirs *gpb.SetRequest
 	ours   []*gpb.SetRequest
 }
 
-// A routed is what a test knows of the configuration: lengths of addresses by interface and address, and channels of
-// ports.
+// A routed is the test's model of the configuration: prefix lengths by interface and address, and the channel of each
+// port.
 type routed struct {
 	length  map[[2]string]string
 	channel map[string]string
 }
 
-// addressAt is OpenConfig's path of an address.
+// addressAt returns OpenConfig's path of an address.
 func addressAt(name, ip string) string {
 	at := interfaceList + "[name=" + name + "]/subinterfaces/subinterface[index=0]"
 	if strings.HasPrefix(name, "Vlan") {
@@ -51,7 +51,7 @@ func ourAddress(name, ip, length string) string {
 	return ourRouted(name) + "/addresses/address[prefix=" + ip + "/" + length + "]"
 }
 
-// address gives an interface an address, or an address another length.
+// address adds an address to an interface, or changes its prefix length.
 func (s *routed) address(r *rand.Rand, name, ip string) twin {
 	length := fmt.Sprint(8 + r.IntN(24))
 	at := [2]string{name, ip}
@@ -72,7 +72,7 @@ func (s *routed) address(r *rand.Rand, name, ip string) twin {
 	return tw
 }
 
-// forget removes an address, or all that an interface has.
+// forget removes an address, or all addresses of an interface.
 func (s *routed) forget(r *rand.Rand, name, ip string) twin {
 	if !strings.HasPrefix(name, "Vlan") && r.IntN(4) == 0 {
 		for at := range s.length {
@@ -92,7 +92,7 @@ func (s *routed) forget(r *rand.Rand, name, ip string) twin {
 	return twin{deleting(addressAt(name, ip)), []*gpb.SetRequest{deleting(ourAddress(name, ip, old))}}
 }
 
-// member makes a port a member of a channel, or of none.
+// member adds a port to a channel, or removes it from its channel.
 func (s *routed) member(r *rand.Rand, port string) twin {
 	at := interfaceList + "[name=" + port + "]/ethernet/config"
 	member := func(channel string) string {
@@ -134,7 +134,7 @@ func (s *routed) speed(r *rand.Rand, port string) twin {
 		[]*gpb.SetRequest{updating(oneField("PORT", port, "speed="+speeds[i+1]))}}
 }
 
-// whole replaces an interface as ours has it: what only OpenConfig has in it stays, unless it is named.
+// whole replaces an interface at our path. Data that only OpenConfig's nodes hold stays, unless the value names it.
 func (s *routed) whole(r *rand.Rand, port string) twin {
 	at, mtu := interfaceList+"[name="+port+"]", 1000+r.IntN(1000)
 	doc := fmt.Sprintf(`{"config":{"mtu":%d,"enabled":true}`, mtu)
@@ -160,7 +160,7 @@ func (s *routed) whole(r *rand.Rand, port string) twin {
 
 const theirVLANs = "/network-instances/network-instance[name=default]/vlans"
 
-// vlan makes a VLAN, up or down, or deletes it.
+// vlan creates a VLAN, up or down, or deletes it.
 func (s *routed) vlan(r *rand.Rand) twin {
 	id := fmt.Sprint(20 + r.IntN(3))
 	at, ours := theirVLANs+"/vlan[vlan-id="+id+"]", vlanList+"[vlan-id="+id+"]"
@@ -200,7 +200,7 @@ func (s *routed) any(r *rand.Rand) twin {
 	return s.whole(r, port)
 }
 
-// withoutMark is CONFIG_DB but for what each Set writes anew.
+// withoutMark returns CONFIG_DB without the row that each Set rewrites.
 func (b *bed) withoutMark() string {
 	var out strings.Builder
 	for line := range strings.Lines(b.config()) {
@@ -211,7 +211,7 @@ func (b *bed) withoutMark() string {
 	return out.String()
 }
 
-// settable is what can be set at the root, as a document.
+// settable returns all that can be set at a path, as a document.
 func (b *bed) settable(p string) string {
 	b.t.Helper()
 	resp, err := b.client.Get(b.ctx, &gpb.GetRequest{Path: []*gpb.Path{path(p)}, Type: gpb.GetRequest_CONFIG,
@@ -222,8 +222,8 @@ func (b *bed) settable(p string) string {
 	return string(resp.GetNotification()[0].GetUpdate()[0].GetVal().GetJsonIetfVal())
 }
 
-// What is written in OpenConfig's words makes the rows that ours make, and is read the same in both; and a
-// configuration that is read as a whole and put back, or into an empty switch, is the same.
+// A write to OpenConfig's nodes makes the same rows as a write to ours, and both show the same data. A complete
+// configuration that is read and set again, or set on an empty switch, is the same.
 func TestThroughIsTheSame(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 6, Short: 1}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 7))
@@ -277,8 +277,7 @@ func TestThroughIsTheSame(t *testing.T) {
 	})
 }
 
-// Whoever may write OpenConfig's place and not ours, or the other way round, may not write: there is one thing to
-// write.
+// A role that may write only one of the two paths of the same data may write neither.
 func TestThroughAsksBothPlaces(t *testing.T) {
 	for lines, want := range map[string]string{
 		"r write /interfaces\n":                                           "PermissionDenied",

@@ -61,17 +61,17 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// A transcript is a list of requests that is run again.
+// A transcript is a list of requests that is replayed.
 type transcript struct {
 	t   *testing.T
 	bed *bed
 	out strings.Builder
 }
 
-// requests are the first words of lines that are no answers.
+// requests holds the first words of request lines.
 var requests = []string{"@new", "@put", "@remove", "@row", "@config", "get", "delete", "replace", "update", "set"}
 
-// run runs the requests, and returns the transcript as it went. Lines of former answers are left out.
+// run executes the requests, and returns the transcript with the new answers. Former answers are omitted.
 func (r *transcript) run(text string) string {
 	explained := false // the line before is a comment
 	for line := range strings.Lines(text) {
@@ -92,7 +92,7 @@ func (r *transcript) run(text string) string {
 	return r.out.String()
 }
 
-// do does what a line says, and writes the answer.
+// do executes a line, and writes the answer.
 func (r *transcript) do(word, rest string) {
 	switch word {
 	case "@new":
@@ -213,7 +213,7 @@ func (r *transcript) set(operations []string) {
 	}
 }
 
-// resultsOf are the results of a Set that succeeds, in their order.
+// resultsOf returns the results of a successful Set, in their order.
 func resultsOf(req *gpb.SetRequest) (list []string) {
 	for _, p := range req.Delete {
 		list = append(list, "DELETE "+tree.PathText(p))
@@ -227,7 +227,7 @@ func resultsOf(req *gpb.SetRequest) (list []string) {
 	return list
 }
 
-// words splits a line at spaces; a word in quotes is read as a string of Go.
+// words splits a line at spaces. A quoted word is read as a Go string.
 func words(line string) (list []string) {
 	for line = strings.TrimSpace(line); line != ""; line = strings.TrimLeft(line, " ") {
 		word, err := strconv.QuotedPrefix(line)

@@ -23,34 +23,36 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A trial is a commit that is undone unless it is confirmed in time: rows go back to what they are in a configuration
-// of the archive. There is one at most. It is in a file, so that it ends also if the server does not live to see it.
+// A trial is a commit that is undone unless it is confirmed in time: its rows return to their content in a
+// configuration of the archive. At most one exists. It is stored in a file, so that it ends even if the server restarts
+// meanwhile.
 //
-// gNMI's extension (gnmi-commit-confirmed) begins one by a Set; another Set that writes a row of it is refused until it
-// ends. The operation commit begins one whose way back is the last configuration that was started with, saved or
-// committed; the same user's Sets go on and belong to it, as the shell has no other way to change anything.
+// gNMI's extension (gnmi-commit-confirmed) begins one by a Set. Another Set that writes a row of it is refused until it
+// ends. The operation commit begins one that goes back to the last configuration that was started with, saved or
+// committed. Later Sets of the same user then belong to the trial, as the shell has no other means to change anything.
 //
-// The end of a trial does no more than its user may: see [keeping.reverted].
+// The end of a trial changes only rows that its user may change: see [keeping.reverted].
 type trial struct {
-	ID    string      `json:"id"` // the client's; "": of the operation commit
+	ID    string      `json:"id"` // the client's id; empty for the operation commit
 	Began time.Time   `json:"began"`
 	Until time.Time   `json:"until"`
-	Back  uint64      `json:"back"` // number in the archive
+	Back  uint64      `json:"back"` // the archive number of the configuration to go back to
 	User  string      `json:"user"`
 	Role  access.Role `json:"role"`
 
-	// Own holds, by TABLE|key, what a row was when the trial's user wrote it last, or when the trial began: digests, two
-	// while it is not known whether a Set was done. A row that is not there is as in the configuration to go back to.
+	// Own holds, by TABLE|key, digests of the row after the last write by the trial's user, or at the start of the
+	// trial. There are two digests while the outcome of a Set is unknown. A row that is not in Own is as in the
+	// configuration to go back to.
 	Own map[string][]string `json:"own"`
 	// Others holds, by TABLE|key, the name of another user who changed the row since.
 	Others map[string]string `json:"others"`
 
-	begins bool            // the Set that it is of is not done yet
-	back   configfile.Rows // what there is to go back to; nil: it was not read yet
-	stop   chan struct{}   // closed when the trial ends otherwise
+	begins bool            // the Set of the trial is not done yet
+	back   configfile.Rows // the configuration to go back to; nil until it is read
+	stop   chan struct{}   // closed when the trial ends before its time is over
 }
 
-// holds is what may not leave the archive.
+// holds returns the number of the configuration that must stay in the archive.
 func (t *trial) holds() uint64 {
 	if t == nil {
 		return math.MaxUint64
@@ -58,15 +60,15 @@ func (t *trial) holds() uint64 {
 	return t.Back
 }
 
-// Bounds of the time that is left to confirm.
+// Bounds of the time to confirm.
 const (
-	trialDefault = 10 * time.Minute // gNMI's
+	trialDefault = 10 * time.Minute // gNMI's default
 	trialLeast   = time.Second
-	trialMost    = 24 * time.Hour // an admin's
-	trialOfRoles = time.Hour      // other roles', in all, however often it is extended
+	trialMost    = 24 * time.Hour // for an admin
+	trialOfRoles = time.Hour      // for other roles, in total, however often it is extended
 )
 
-// trialFor checks the time to confirm that a caller asks for, of a trial that began some time ago.
+// trialFor checks the time to confirm that a caller requests, for a trial that began the duration ago before.
 func trialFor(ctx context.Context, d, ago time.Duration) (time.Duration, error) {
 	c, most := auth.CallerOf(ctx), trialMost
 	if c.View != nil {
@@ -88,14 +90,14 @@ func trialFor(ctx context.Context, d, ago time.Duration) (time.Duration, error) 
 
 func (s *keeping) trialFile() string { return filepath.Join(s.cfg.Keep, "unconfirmed.json") }
 
-// A commitInput is that of the operation commit.
+// A commitInput is the input of the operation commit.
 type commitInput struct {
 	Comment   string  `json:"comment"`
 	Confirmed *uint32 `json:"confirmed"` // seconds
 }
 
-// commit makes what is running a configuration to come back to, and confirms what was not confirmed; with a time it
-// is only on trial.
+// commit archives the running configuration as one to go back to, and confirms an unconfirmed commit. With a time to
+// confirm, it starts a trial instead.
 func (s *keeping) commit(ctx context.Context, who string, in commitInput) error {
 	if s.cfg.Keep == "" {
 		return errNotKept
@@ -120,7 +122,7 @@ func (s *keeping) commit(ctx context.Context, who string, in commitInput) error 
 	return nil
 }
 
-// commitOnTrial begins a trial, or gives the one that there is another end.
+// commitOnTrial begins a trial, or changes the end of the present one.
 func (s *keeping) commitOnTrial(ctx context.Context, d time.Duration) error {
 	if t := s.trial; t != nil {
 		return s.extendTrial(ctx, d)
@@ -160,7 +162,7 @@ func (s *keeping) newTrial(ctx context.Context, id string, d time.Duration, back
 		Others: map[string]string{}}
 }
 
-// extendTrial gives the trial another end, of which the caller may decide.
+// extendTrial changes the end of a trial that the caller may end.
 func (s *keeping) extendTrial(ctx context.Context, d time.Duration) error {
 	now := s.now()
 	d, err := trialFor(ctx, d, now.Sub(s.trial.Began))
@@ -172,7 +174,7 @@ func (s *keeping) extendTrial(ctx context.Context, d time.Duration) error {
 	return s.beginTrial(t)
 }
 
-// waits says that a trial has not ended.
+// waits returns a text that describes the trial that has not ended.
 func (t *trial) waits() string {
 	name := "the commit"
 	if t.ID != "" {
@@ -190,7 +192,7 @@ func (s *keeping) mayEnd(ctx context.Context) error {
 	return status.Errorf(codes.PermissionDenied, "%s: %s or an admin may confirm, cancel or extend it", t.waits(), t.User)
 }
 
-// beginTrial lets a trial run. The caller holds setting.
+// beginTrial writes a trial to disk and starts it. The caller holds setting.
 func (s *keeping) beginTrial(t trial) error {
 	if err := s.noteTrial(&t); err != nil {
 		return err
@@ -199,7 +201,7 @@ func (s *keeping) beginTrial(t trial) error {
 	return nil
 }
 
-// noteTrial writes a trial to the disk.
+// noteTrial writes a trial to disk.
 func (s *keeping) noteTrial(t *trial) error {
 	text, err := json.Marshal(t)
 	if err != nil {
@@ -208,7 +210,7 @@ func (s *keeping) noteTrial(t *trial) error {
 	return configfile.Write(s.trialFile(), bytes.NewReader(text), 0o600)
 }
 
-// runTrial lets a trial run that is on the disk.
+// runTrial starts a trial that is on disk.
 func (s *keeping) runTrial(t trial) {
 	if s.trial != nil {
 		close(s.trial.stop)
@@ -234,7 +236,7 @@ func (s *keeping) awaitTrial(t *trial, over <-chan time.Time) {
 	default:
 	}
 	for s.undo(t) != nil {
-		select { // the databases cannot be written, for now
+		select { // the databases cannot be written at present
 		case <-s.closed:
 			return
 		case <-t.stop:
@@ -244,10 +246,10 @@ func (s *keeping) awaitTrial(t *trial, over <-chan time.Time) {
 	}
 }
 
-// undoAgain is how long a trial that could not be undone waits for the next attempt.
+// undoAgain is the time between attempts to undo a trial.
 const undoAgain = time.Second
 
-// undo takes the configuration back that a trial began with, if it is still the trial.
+// undo restores the configuration that a trial goes back to, if the trial is still the present one.
 func (s *keeping) undo(t *trial) error {
 	s.setting.Lock()
 	defer s.setting.Unlock()
@@ -257,11 +259,11 @@ func (s *keeping) undo(t *trial) error {
 	return s.undoLocked(context.Background(), t, notConfirmed)
 }
 
-// notConfirmed is why a trial is undone when its time is over.
+// notConfirmed is the reason given when a trial is undone because its time is over.
 const notConfirmed = "nobody confirmed it in time"
 
-// undoLocked takes back what the user of a trial may, whether or not what is undone can be kept. A trial whose way back
-// is not there, or cannot be read, is over: another attempt finds no other.
+// undoLocked undoes the rows that the user of a trial may change, even if the present configuration cannot be archived.
+// A trial whose configuration to go back to is missing or unreadable ends: another attempt could not succeed.
 func (s *keeping) undoLocked(ctx context.Context, t *trial, why string) error {
 	stays, err := s.takeBack(ctx, t, why)
 	as := auth.WithCaller(ctx, auth.Caller{Name: t.User, Role: t.Role, Transport: "process"})
@@ -277,7 +279,7 @@ func (s *keeping) undoLocked(ctx context.Context, t *trial, why string) error {
 	return nil
 }
 
-// takeBack writes what a trial takes back, and returns which rows stay, each with why.
+// takeBack writes the rows that a trial restores, and returns the rows that stay, each with the reason.
 func (s *keeping) takeBack(ctx context.Context, t *trial, why string) (stays []string, err error) {
 	_, back, err := s.archive().Load(t.Back)
 	if err != nil {
@@ -300,7 +302,7 @@ func (s *keeping) takeBack(ctx context.Context, t *trial, why string) (stays []s
 	return stays, err
 }
 
-// endTrial forgets the trial. The caller holds setting.
+// endTrial removes the trial. The caller holds setting.
 func (s *keeping) endTrial() {
 	if s.trial == nil {
 		return
@@ -324,9 +326,9 @@ func (s *keeping) cancelCommit(ctx context.Context, _ string, _ struct{}) error 
 	return s.undoLocked(ctx, s.trial, "it was cancelled by "+auth.UserOf(ctx))
 }
 
-// resumeTrial takes up a trial that an earlier server began. One whose changes were not saved is over if the switch
-// was started anew: they are gone. One that was over while no server ran is undone at once, and again and again as
-// long as the databases cannot be written. The caller holds setting.
+// resumeTrial continues a trial that an earlier server began. If fresh, its changes were not saved and are gone, so the
+// trial ends. A trial whose time ended while no server ran is undone immediately, and retried as long as the databases
+// cannot be written. The caller holds setting.
 func (s *keeping) resumeTrial(ctx context.Context, fresh bool) error {
 	text, err := os.ReadFile(s.trialFile())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -356,7 +358,7 @@ func (s *keeping) resumeTrial(ctx context.Context, fresh bool) error {
 	return nil
 }
 
-// commitExtension returns that of gNMI's commit-confirmed; nil: there is none.
+// commitExtension returns gNMI's commit-confirmed extension, or nil if there is none.
 func commitExtension(exts []*gnmi_ext.Extension) *gnmi_ext.Commit {
 	for _, e := range exts {
 		if c := e.GetCommit(); c != nil {
@@ -366,8 +368,8 @@ func commitExtension(exts []*gnmi_ext.Extension) *gnmi_ext.Commit {
 	return nil
 }
 
-// confirmable does what the extension of a Set asks for, before the Set is done, and returns what begins the trial
-// when it was. The caller holds setting.
+// confirmable handles the commit extension of a Set before the Set is executed. begin is nil, or starts the trial. done
+// means that the request is complete. The caller holds setting.
 func (s *keeping) confirmable(ctx context.Context, req *gpb.SetRequest) (begin func() error, done bool, err error) {
 	ext := commitExtension(req.GetExtension())
 	if ext == nil {
@@ -395,7 +397,7 @@ func (s *keeping) confirmable(ctx context.Context, req *gpb.SetRequest) (begin f
 	return nil, true, s.settleTrial(ctx, ext)
 }
 
-// settleTrial confirms or cancels the trial, or gives it another end.
+// settleTrial confirms, cancels or extends the trial.
 func (s *keeping) settleTrial(ctx context.Context, ext *gnmi_ext.Commit) error {
 	if err := s.mayEnd(ctx); err != nil {
 		return err
@@ -418,7 +420,7 @@ func (s *keeping) settleTrial(ctx context.Context, ext *gnmi_ext.Commit) error {
 	return s.extendTrial(ctx, ext.GetSetRollbackDuration().GetRollbackDuration().AsDuration())
 }
 
-// commitBySet keeps what is running, and returns what begins the trial behind the Set.
+// commitBySet archives the running configuration, and returns the function that begins the trial of the Set.
 func (s *keeping) commitBySet(ctx context.Context, ext *gnmi_ext.Commit) (func() error, error) {
 	if t := s.trial; t != nil {
 		return nil, status.Errorf(codes.FailedPrecondition, "extension commit: %s", t.waits())
@@ -449,7 +451,7 @@ func (s *keeping) commitBySet(ctx context.Context, ext *gnmi_ext.Commit) (func()
 	}, nil
 }
 
-// commitInWords says which extension of a commit a Set has, for the audit trail.
+// commitInWords returns the action of a Set's commit extension, for the audit trail, or "".
 func commitInWords(req *gpb.SetRequest) string {
 	ext := commitExtension(req.GetExtension())
 	if ext == nil {

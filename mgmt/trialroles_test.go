@@ -19,7 +19,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// A trialBed is a switch with users, a clock that the test turns, and an audit trail.
+// A trialBed is a switch with users, a clock that the test moves, and an audit trail.
 type trialBed struct {
 	*keeper
 	audit *bytes.Buffer
@@ -47,7 +47,7 @@ func (k *trialBed) mustDo(name, operation, input string) {
 	}
 }
 
-// set writes a row as it is, or a sampler.
+// set writes a row directly, or a sampler.
 func (k *trialBed) set(name, table, key, field string, ext ...*gnmi_ext.Extension) error {
 	at := fmt.Sprintf("/config-rows/row[table=%s][key=%s]/config/field", table, key)
 	val := fmt.Sprintf("[%q]", field)
@@ -71,13 +71,13 @@ func (k *trialBed) expire(d time.Duration) {
 	k.t.Helper()
 	k.clock.pass(d)
 	k.eventually("the end of the trial", func() bool { return k.server.kept.onTrial.Load() == nil })
-	k.server.setting.Lock() // then all is written
+	k.server.setting.Lock() // all is written once the lock is free
 	defer k.server.setting.Unlock()
 }
 
 const samplerTable = "TAM_SAMPLINGRATE_TABLE"
 
-// The end of a commit that nobody confirms takes back what its user may write, and names what stays.
+// An expired commit reverts the rows that its user may write, and names the rows that stay.
 func TestExpiryWithinRights(t *testing.T) {
 	for _, user := range []string{"op", "u"} {
 		t.Run(user, func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestExpiryWithinRights(t *testing.T) {
 	}
 }
 
-// A commit on trial is its user's and an admin's to end, in the time that the role has.
+// Only its user and an admin may end a commit on trial, within the time that the role has.
 func TestWhoEndsATrial(t *testing.T) {
 	k := newTrialBed(t, "r write /tam/samplers\nr write /operations/commit\nr write /operations/cancel-commit\n")
 	k.mustDo("root", "commit", `{}`)
@@ -148,8 +148,8 @@ func TestWhoEndsATrial(t *testing.T) {
 	}
 }
 
-// TestRandomTrials: whoever writes whatever while a commit waits, its end changes no row that its user may not write,
-// and none that another has changed; all others are what they were.
+// Whatever is written while a commit waits, its end changes no row that its user may not write, and none that another
+// user has changed. All other rows return to their former content.
 func TestRandomTrials(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 12, Short: 4}, func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 0))
@@ -185,7 +185,7 @@ func TestRandomTrials(t *testing.T) {
 		for i := range rng.IntN(12) {
 			by := users[rng.IntN(len(users))]
 			row, done := "", true
-			if rng.IntN(5) == 0 { // past the server, to what no row was before
+			if rng.IntN(5) == 0 { // directly in the database, with a content that no row had before
 				table := names[rng.IntN(len(names))]
 				row, by = table+"|"+string(rune('a'+rng.IntN(3))), ""
 				k.rows(map[string]string{"CONFIG_DB " + row: fmt.Sprint(tables[table], 100+i)})
@@ -216,7 +216,7 @@ func TestRandomTrials(t *testing.T) {
 	})
 }
 
-// restart has another server take over.
+// restart replaces the server by a new one.
 func restart(k *trialBed) {
 	k.t.Helper()
 	k.server.Close()

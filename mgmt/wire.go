@@ -22,12 +22,12 @@ const (
 	fieldDuplicates     = 4 // of Update
 )
 
-// A notice is a Notification in the making, as it travels: put together of updates that were encoded for others too.
+// A notice is an encoded Notification under construction. It consists of updates that are encoded once for all clients.
 type notice struct {
 	st  *stream
 	at  time.Time
 	how pass
-	raw []byte // its updates and deletes
+	raw []byte // its encoded updates and deletes
 }
 
 // update adds the value of a leaf.
@@ -47,17 +47,17 @@ func (n *notice) update(e *tree.Entry, leaf *tree.Node, l *fetch.LeafMemo) {
 	}
 }
 
-// gone adds a path that is deleted.
+// gone adds a deleted path.
 func (n *notice) gone(p *gpb.Path) {
 	raw, err := proto.Marshal(p)
 	if err != nil {
-		return // nothing that it is made of fails
+		return // cannot happen: nothing in a path fails to encode
 	}
 	n.raw = protowire.AppendTag(n.raw, fieldDelete, protowire.BytesType)
 	n.raw = protowire.AppendBytes(n.raw, raw)
 }
 
-// response is what is sent.
+// response returns the message to send.
 func (n *notice) response() *gpb.SubscribeResponse {
 	at := n.at.UnixNano()
 	size := protowire.SizeTag(fieldTimestamp) + protowire.SizeVarint(uint64(at)) + len(n.st.prefix) + len(n.raw)
@@ -67,11 +67,11 @@ func (n *notice) response() *gpb.SubscribeResponse {
 	all = protowire.AppendVarint(protowire.AppendTag(all, fieldTimestamp, protowire.VarintType), uint64(at))
 	all = append(append(all, n.st.prefix...), n.raw...)
 	resp := &gpb.SubscribeResponse{}
-	resp.ProtoReflect().SetUnknown(all) // it is sent as it is
+	resp.ProtoReflect().SetUnknown(all) // it is sent unchanged
 	return resp
 }
 
-// wirePrefix is the prefix of the notifications for a list as it travels.
+// wirePrefix returns the encoded prefix of the notifications for a list.
 func wirePrefix(list *gpb.SubscriptionList) []byte {
 	p := replyPrefix(list.GetPrefix(), nil)
 	if p == nil {
@@ -79,13 +79,13 @@ func wirePrefix(list *gpb.SubscriptionList) []byte {
 	}
 	raw, err := proto.Marshal(p)
 	if err != nil {
-		return nil // it was decoded from such bytes
+		return nil // cannot happen: it was decoded from such bytes
 	}
 	return protowire.AppendBytes(protowire.AppendTag(nil, fieldPrefix, protowire.BytesType), raw)
 }
 
-// A wire is the service for whoever gets answers: gRPC only sends them, so that they may be encoded already; others
-// look at them.
+// A wire is the service for one kind of receiver. gRPC only sends responses, so they may be encoded already. Other
+// callers read their fields.
 type wire struct {
 	*Server
 	encoded bool
@@ -105,7 +105,7 @@ func (w wire) Get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse, e
 	return resp, err
 }
 
-// A decoding is a Subscribe RPC of a client that looks at what it gets.
+// A decoding is a Subscribe RPC of a client that reads the fields of its messages.
 type decoding struct{ gpb.GNMI_SubscribeServer }
 
 // Send implements gpb.GNMI_SubscribeServer.
@@ -116,7 +116,7 @@ func (d decoding) Send(m *gpb.SubscribeResponse) error {
 	return d.GNMI_SubscribeServer.Send(m)
 }
 
-// decode makes fields of what of a message was encoded already.
+// decode decodes the parts of a message that were encoded already.
 func decode(m proto.Message) error {
 	raw := m.ProtoReflect().GetUnknown()
 	m.ProtoReflect().SetUnknown(nil)

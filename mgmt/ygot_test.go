@@ -14,8 +14,7 @@ import (
 	"github.com/openconfig/ygot/ytypes"
 )
 
-// TestYgotReadsIt: the whole tree in JSON_IETF is what ygot's generated types
-// take, and valid, references included.
+// The complete tree in JSON_IETF is accepted by ygot's generated types, and valid, references included.
 func TestYgotReadsIt(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(brokenOut())
@@ -44,8 +43,7 @@ func TestYgotReadsIt(t *testing.T) {
 	}
 }
 
-// TestAgreesWithYgot: for every leaf that can be configured, the values that a
-// Set takes are those that ygot takes. (ygot also cuts fractions off.)
+// For every configurable leaf, a Set accepts the same values as ygot. (ygot also cuts off fractions.)
 func TestAgreesWithYgot(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")
@@ -72,7 +70,7 @@ func TestAgreesWithYgot(t *testing.T) {
 				is := decoded(t, []byte(v))
 				_, ours := n.FromJSON(is)
 				if _, number := is.(json.Number); number && (n.Type.Kind == yang.Yint64 || n.Type.Kind == yang.Yuint64) {
-					v = `"` + v + `"` // ygot takes numbers of 64 bits as IETF's JSON has them alone
+					v = `"` + v + `"` // ygot accepts 64-bit numbers only as IETF JSON encodes them
 				}
 				theirs := ygotTakes(n, v)
 				if (ours == nil) != (theirs == nil) {
@@ -83,7 +81,7 @@ func TestAgreesWithYgot(t *testing.T) {
 	}
 }
 
-// ygotTakes puts a value into the generated types.
+// ygotTakes unmarshals a value into the generated types.
 func ygotTakes(n *tree.Node, value string) error {
 	text := value
 	for at := n; at.Parent != nil; at = at.Parent {

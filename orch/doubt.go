@@ -11,7 +11,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// While the state of the ASIC is unknown, no row may say that it is in force.
+// While the state of the ASIC is unknown, no row may report that it is in force.
 
 //go:embed doubt.lua
 var doubtText string
@@ -21,16 +21,17 @@ var operText string
 
 var doubtScript, operScript = swss.NewScript(doubtText), swss.NewScript(operText)
 
-// A Doubter says in STATE_DB what is known of the ASIC in the name of orchagent.
+// A Doubter reports in STATE_DB, in the name of orchagent, whether the state of the ASIC is known.
 type Doubter struct {
 	Redis *swss.Redis
-	// Owner is the process of orchagent whose databases they are; "": there is none any more. Another's rows stay.
+	// Owner is the process of orchagent that has claimed the databases; "" if there is none any more. Rows of other
+	// processes stay unchanged.
 	Owner string
 }
 
-// Doubt says that the state of the ASIC is unknown, and why: of every row that orchagent reports to be in force, and of
-// the state of every port and LAG. It returns how many rows said that they are in force. Rows that wait or were refused
-// say so still, as what managers say stays: it is about the configuration.
+// Doubt reports that the state of the ASIC is unknown, and why. It changes every row that orchagent reports as in
+// force, and the state of every port and LAG. It returns the number of rows that were in force. Rows that wait or
+// were refused stay unchanged. So do the reports of managers, which are about the configuration.
 func (d Doubter) Doubt(ctx context.Context, why string, now time.Time) (rows int, err error) {
 	if rows, err = d.turn(ctx, why, now); err != nil {
 		return rows, err
@@ -53,13 +54,13 @@ func (d Doubter) Doubt(ctx context.Context, why string, now time.Time) (rows int
 	return rows, nil
 }
 
-// Believe takes back what Doubt said of rows: they are in force. Of ports and LAGs that has to be told anew.
+// Believe restores the rows that Doubt changed: they are in force. Ports and LAGs must be reported again.
 func (d Doubter) Believe(ctx context.Context, now time.Time) error {
 	_, err := d.turn(ctx, "", now)
 	return err
 }
 
-// turn makes the rows that are in force unknown, for the reason why; if there is none, it turns them back.
+// turn marks the rows that are in force as unknown, for the reason why. If why is "", it restores them.
 func (d Doubter) turn(ctx context.Context, why string, now time.Time) (rows int, err error) {
 	db := d.Redis.DB(swss.StateDB)
 	all, err := db.AllKeys(ctx)
@@ -96,7 +97,7 @@ func rowsOf(ctx context.Context, db *swss.DB, table string) ([]string, error) {
 	return keys, err
 }
 
-// run calls a script for rows, some at a time, and returns the sum of what it returns.
+// run calls a script for rows in batches, and returns the sum of the results.
 func (d Doubter) run(
 	ctx context.Context, name swss.DBName, s swss.Script, keys []string, args ...any,
 ) (sum int, err error) {

@@ -35,8 +35,8 @@ func getRow(t testing.TB, db *swss.DB, table, key string) swss.FieldValues {
 	return row
 }
 
-// Whatever orchagent says to be in force is unknown while it is in doubt, in each table in its own words, and as it was
-// when the doubt is over. What is not in force, and what others say, stays.
+// While the state of the ASIC is unknown, every row that orchagent reports as in force is unknown, in the words of
+// its table. Afterwards it is restored. Rows that are not in force, and those of other authors, stay unchanged.
 func TestDoubt(t *testing.T) {
 	r := swsstest.Start(t)
 	state, doubter := r.DB(swss.StateDB), orch.Doubter{Redis: r}
@@ -67,7 +67,7 @@ func TestDoubt(t *testing.T) {
 		put("noted", table.Good, "a note", orch.Orchagent)
 		put("waits", table.Waiting, "no port", orch.Orchagent)
 		put("manager's", table.Good, "", orch.Manager)
-		for range 2 { // the second time there is nothing more to say
+		for range 2 { // the second time there is nothing left to do
 			if _, err := doubter.Doubt(t.Context(), "syncd\nis gone", then); err != nil {
 				t.Fatal(err)
 			}
@@ -89,8 +89,7 @@ func TestDoubt(t *testing.T) {
 	}
 }
 
-// A session of the drop monitor whose row has SONiC's field alone, as a version before this one wrote it, is doubted
-// too.
+// A drop monitor session with only SONiC's status field, as an earlier version wrote it, becomes unknown too.
 func TestDoubtOfSONiCsWord(t *testing.T) {
 	r := swsstest.Start(t)
 	setRow(t, r.DB(swss.StateDB), schema.StateTAMDropMonitor, "s",
@@ -106,7 +105,7 @@ func TestDoubtOfSONiCsWord(t *testing.T) {
 	}
 }
 
-// A port or LAG is neither up nor down while the state of the ASIC is unknown.
+// While the state of the ASIC is unknown, a port or LAG is neither up nor down.
 func TestDoubtOfPorts(t *testing.T) {
 	r := swsstest.Start(t)
 	doubter := orch.Doubter{Redis: r}
@@ -131,7 +130,7 @@ func TestDoubtOfPorts(t *testing.T) {
 	}
 }
 
-// Nobody doubts what another process of orchagent says.
+// Rows of another process of orchagent stay unchanged.
 func TestDoubtOfOthers(t *testing.T) {
 	r := swsstest.Start(t)
 	if _, err := r.Claim(t.Context(), orch.Orchagent, "a", swss.StateDB, swss.ApplDB); err != nil {
@@ -151,7 +150,7 @@ func TestDoubtOfOthers(t *testing.T) {
 	}
 }
 
-// While it is in doubt what became of rows, a daemon keeps outcomes back; then they are written.
+// While the state of the ASIC is unknown, a daemon keeps outcomes back. Afterwards it writes them.
 func TestDoubtedOutcomes(t *testing.T) {
 	r, doubted := swsstest.Start(t), true
 	d := orch.NewDaemon(orch.Orchagent, r, orch.Options{Doubted: func() bool { return doubted }})
@@ -180,7 +179,7 @@ func TestDoubtedOutcomes(t *testing.T) {
 	}
 }
 
-// BenchmarkDoubt doubts and believes 10,000 sessions on a real Redis that has as many rows of other kinds.
+// BenchmarkDoubt calls Doubt and Believe for 10,000 sessions on a real Redis that has as many rows of other kinds.
 func BenchmarkDoubt(b *testing.B) {
 	r := swsstest.StartServer(b).Open()
 	sessions, others := map[string]swss.FieldValues{}, map[string]swss.FieldValues{}

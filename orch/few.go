@@ -2,7 +2,7 @@ package orch
 
 import "iter"
 
-// A Few is a set that mostly has one member: that alone takes no map. The zero value is empty.
+// A Few is a set that mostly has one member, which needs no map. The zero value is empty.
 type Few[K comparable] struct {
 	one  K
 	any  bool // one is a member
@@ -15,7 +15,7 @@ func (f Few[K]) Has(k K) bool {
 	return ok || f.any && f.one == k
 }
 
-// With returns the set with a member, in place of the set.
+// With returns the set with a member added. It replaces the original set.
 func (f Few[K]) With(k K) Few[K] {
 	switch {
 	case f.Has(k):
@@ -29,7 +29,7 @@ func (f Few[K]) With(k K) Few[K] {
 	return f
 }
 
-// Without returns the set without a member, in place of the set.
+// Without returns the set with a member removed. It replaces the original set.
 func (f Few[K]) Without(k K) Few[K] {
 	if f.any && f.one == k {
 		var none K
@@ -43,7 +43,7 @@ func (f Few[K]) Without(k K) Few[K] {
 // Empty reports whether there is no member.
 func (f Few[K]) Empty() bool { return !f.any && len(f.more) == 0 }
 
-// All yields the members in any order.
+// All iterates over the members in any order.
 func (f Few[K]) All() iter.Seq[K] {
 	return func(yield func(K) bool) {
 		if f.any && !yield(f.one) {

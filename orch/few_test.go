@@ -8,7 +8,7 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// A Few is a set, whatever comes and goes.
+// A Few is equal to a set after any additions and removals.
 func TestFew(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 20}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))

@@ -9,7 +9,7 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// Two handlers of one table know the same rows: no database was emptied.
+// Two handlers of one table know the same rows: this does not mean that a database was emptied.
 func TestTwoHandlersOfOneTable(t *testing.T) {
 	r := swsstest.Start(t)
 	rows := swss.NewTable(r.DB(swss.ConfigDB), "T")

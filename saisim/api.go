@@ -139,7 +139,7 @@ func (c *api) FlushFDB(_ context.Context, attrs []sai.Attr) error {
 	return c.objects.Flush(attrs)
 }
 
-// AttrCapability implements [sai.API]. It returns what the chip really implements.
+// AttrCapability implements [sai.API]. It returns the capabilities that the chip really implements.
 func (c *api) AttrCapability(_ context.Context, id sai.AttrID) (sai.Capability, error) {
 	c.mu.Lock()
 	defer c.unlock()

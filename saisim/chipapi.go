@@ -61,15 +61,15 @@ func (c *Chip) QueueState(id PortID, queue int) (QueueState, bool) {
 	return c.engine.QueueState(id, queue)
 }
 
-// TaskStatus returns what a register read of tasks returns, and false if there is no such task.
+// TaskStatus returns the same as a register read of tasks, and false if there is no such task.
 func (c *Chip) TaskStatus(task string) (flymon.ChipStatus, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.engine.TaskStatus(task)
 }
 
-// Paths returns the counted paths, the number of all packets with paths, and how many of these took a path for which
-// there was no room.
+// Paths returns the counted paths, the number of all packets with paths, and how many of these took a path beyond the
+// limit.
 func (c *Chip) Paths() (paths []record.PathCount, packets, other uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

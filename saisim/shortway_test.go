@@ -204,7 +204,7 @@ func TestShortWays(t *testing.T) {
 	}
 }
 
-// newTwisted returns a chip that knows hosts 1 to 4, at its first ports.
+// newTwisted returns a chip that has learned hosts 1 to 4, at its first ports.
 func newTwisted(t *testing.T, vector int) *rig {
 	r := newRig(t, profile.Default())
 	r.SetVector(vector)

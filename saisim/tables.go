@@ -25,7 +25,7 @@ func rowsOf(c *Chip, only []config.Table) config.Set {
 	return c.objects.RowsOf(only...)
 }
 
-// A State holds what a chip has learned and counted, which is in none of its tables.
+// A State holds the learned and counted values of a chip, which are in none of its tables.
 type State struct {
 	// FDB holds all addresses known to the chip, whether static, set or learned, by VLAN and address.
 	FDB []FDBRow

@@ -187,7 +187,7 @@ func TestCongestion(t *testing.T) {
 	}
 	outs := r.drain()
 	// All are complete at at+1004 and queued at +17, +18, ... +22. The first goes to the MAC immediately; three wait;
-	// the fifth and sixth find no room. Each takes 8 + 1004 + 12 = 1024 cycles.
+	// the fifth and sixth find no buffer space. Each takes 8 + 1004 + 12 = 1024 cycles.
 	first := at + 1004 + toQueue + toMAC + 8
 	want := []saisim.Cycle{first, first + 1024, first + 2*1024, first + 3*1024}
 	if len(outs) != len(want) {

@@ -162,7 +162,7 @@ tests() {
 #
 # The tests of raced_only leave nothing out but random rounds, so they run once, under the race detector. So do tests of
 # other packages of the lists that say so (racetest.Live).
-raced_again='./device/chaos ./cmd/tamtam ./mgmt ./mgmt/restconf ./sai/redis ./swss ./fleet/join ./lab ./lab/sweep'
+raced_again='./device/chaos ./cmd/tamtam ./mgmt ./mgmt/restconf ./sai/redis ./swss ./fleet/join'
 raced_only='./fleet/dial ./fleet/ingest ./device/daemons ./device/sender ./device/wire ./host/cpuport ./mgmt/outputs/dialout'
 
 # A binary with the race detector sleeps for a second when it ends, unless GORACE says otherwise.

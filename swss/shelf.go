@@ -10,27 +10,28 @@ import (
 	mini "github.com/alicebob/miniredis/v2/server"
 )
 
-// A shelf has the small hashes of the embedded server, packed: in miniredis each is a map of its own, which
-// takes four times the room. A key is either here or in miniredis. What is done to rows all the time is done here;
-// before any other command that names a row, the row goes to miniredis, and stays there.
+// A shelf stores the small hashes of the embedded server in packed form. In miniredis each is a separate map, which
+// needs four times the memory. A key is stored either here or in miniredis. The frequent commands on rows run here.
+// Before any other command that names a row, the row moves to miniredis, and stays there.
 type shelf struct {
 	dbs    map[int]map[string]packed
 	shapes map[string]*shape // by their fields
-	// off: everything is in miniredis for good, because somebody watches keys there.
+	// off means that everything stays in miniredis, because a client watches keys there.
 	off  bool
-	text []byte // room to pack in
+	text []byte // buffer for packing
 }
 
-// A packed hash is the values of its fields, in their order, each behind its length.
+// A packed hash holds the values of its fields, in their order, each preceded by its length.
 type packed struct {
 	shape  *shape
 	values string
 }
 
-// A shape is the fields that many rows have, sorted.
+// A shape is a sorted list of fields that many rows share.
 type shape struct{ fields []string }
 
-// Larger hashes are not packed, for each change of one packs it again; nor those of ever new shapes.
+// Larger hashes are not packed, because each change packs the hash again. Nor are hashes with further shapes once
+// there are maxShapes.
 const (
 	maxPacked = 128
 	maxShapes = 4096
@@ -38,7 +39,7 @@ const (
 
 func newShelf() shelf { return shelf{dbs: map[int]map[string]packed{}, shapes: map[string]*shape{}} }
 
-// put packs a row, sorted by its fields, and reports false if it is not to be packed. Empty rows are removed.
+// put packs a row, sorted by its fields. It returns false if the row is not suitable. Empty rows are removed.
 func (x *shelf) put(db int, key string, row []Pair) bool {
 	if len(row) == 0 {
 		delete(x.dbs[db], key)
@@ -62,7 +63,7 @@ func (x *shelf) put(db int, key string, row []Pair) bool {
 	return true
 }
 
-// shapeOf returns the shape of a row, nil if it is not to be packed.
+// shapeOf returns the shape of a row, or nil if the row is not suitable for packing.
 func (x *shelf) shapeOf(row []Pair) *shape {
 	x.text = x.text[:0]
 	for _, p := range row {
@@ -82,7 +83,7 @@ func (x *shelf) shapeOf(row []Pair) *shape {
 	return sh
 }
 
-// row returns a packed row, with room for more fields.
+// row unpacks a row, with capacity for more fields.
 func (p packed) row(more int) []Pair {
 	if p.shape == nil {
 		return make([]Pair, 0, more)
@@ -112,7 +113,7 @@ func (p packed) get(field string) (value string, ok bool) {
 	}
 }
 
-// uvarint reads the length of a value, and how many bytes that takes.
+// uvarint decodes the length of a value, and returns the number of bytes of the encoding.
 func uvarint(s string) (n, size int) {
 	for shift := 0; ; shift += 7 {
 		b := s[size]
@@ -123,7 +124,7 @@ func uvarint(s string) (n, size int) {
 	}
 }
 
-// inRow finds a field in a row that is sorted, or where it belongs.
+// inRow returns the index of a field in a sorted row, or the index where it belongs.
 func inRow(row []Pair, field string) (at int, found bool) {
 	return slices.BinarySearchFunc(row, field, func(p Pair, f string) int { return strings.Compare(p.Field, f) })
 }
@@ -137,7 +138,7 @@ func (s *server) do(c *mini.Peer, db int, cmd string, args []string) string {
 	return s.run(c, cmd, args...)
 }
 
-// shelved runs a command on the shelf, if it is one for that.
+// shelved runs a command on the shelf. ok is false if the command does not suit the shelf.
 func (s *server) shelved(c *mini.Peer, db int, cmd string, args []string) (reply string, ok bool) {
 	if s.shelf.off {
 		return "", false
@@ -173,7 +174,7 @@ func (s *server) shelved(c *mini.Peer, db int, cmd string, args []string) (reply
 	return row.read(c, cmd, args)
 }
 
-// read runs a command that reads fields of the row, if it is one.
+// read runs a command that reads fields of the row. ok is false for other commands.
 func (row packed) read(c *mini.Peer, cmd string, args []string) (reply string, ok bool) {
 	switch {
 	case cmd == "HGET" && len(args) == 2:
@@ -193,7 +194,7 @@ func (row packed) read(c *mini.Peer, cmd string, args []string) (reply string, o
 	return "", false
 }
 
-// countShelved is for commands that count keys: removals have one.
+// countShelved runs commands that count keys. A removal counts its one key.
 func (s *server) countShelved(c *mini.Peer, db int, cmd string, keys []string) (string, bool) {
 	if len(keys) > 1 {
 		n := 0
@@ -245,7 +246,7 @@ func (s *server) cutShelved(db int, was packed, args []string) (reply string, ok
 	return rawNumber(':', before-len(row)), true
 }
 
-// keys lists those of both places. For each pattern but this miniredis compiles a long regular expression.
+// keys lists the keys of both stores. For each pattern except "*" miniredis would compile a long regular expression.
 func (s *server) keys(c *mini.Peer, rows map[string]packed, pattern string) string {
 	names := []string{}
 	for _, name := range texts(s.run(c, "KEYS", "*")) {
@@ -267,7 +268,7 @@ func (s *server) keys(c *mini.Peer, rows map[string]packed, pattern string) stri
 	return out.String()
 }
 
-// rawGet returns a field as a reply.
+// rawGet writes a field as a reply.
 func (p packed) rawGet(out *strings.Builder, c *mini.Peer, field string) {
 	value, ok := p.get(field)
 	if ok {
@@ -307,13 +308,13 @@ func writeBulk(out *strings.Builder, text string) {
 	out.WriteString("\r\n")
 }
 
-// rawNumber is the reply, or the head of one, of that kind.
+// rawNumber returns a reply of that kind, or the head of one.
 func rawNumber(kind byte, n int) string {
 	var text [24]byte
 	return string(append(strconv.AppendInt(append(text[:0], kind), int64(n), 10), '\r', '\n'))
 }
 
-// unshelve moves to miniredis what a command that runs there may name or count.
+// unshelve moves the rows to miniredis that a command there may name or count.
 func (s *server) unshelve(c *mini.Peer, db int, cmd string, args []string) {
 	x := &s.shelf
 	switch cmd {
@@ -328,7 +329,7 @@ func (s *server) unshelve(c *mini.Peer, db int, cmd string, args []string) {
 	}
 }
 
-// unshelveKey moves a row to miniredis. The database is the one that c has selected.
+// unshelveKey moves a row to miniredis. db is the database that c has selected.
 func (s *server) unshelveKey(c *mini.Peer, db int, key string) {
 	if row, here := s.shelf.dbs[db][key]; here {
 		delete(s.shelf.dbs[db], key)
@@ -340,7 +341,7 @@ func (s *server) unshelveKey(c *mini.Peer, db int, key string) {
 	}
 }
 
-// unshelveAll moves everything to miniredis.
+// unshelveAll moves all rows to miniredis.
 func (s *server) unshelveAll(c *mini.Peer, db int) {
 	for n, rows := range s.shelf.dbs {
 		if len(rows) == 0 {

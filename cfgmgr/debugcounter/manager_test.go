@@ -9,7 +9,7 @@ import (
 	"tamtam/tamtamtest"
 )
 
-// Rows of counters and of their reasons come in any order; each says what it misses, or what is wrong with it.
+// Rows of counters and of their reasons come in any order. The status of each contains what is missing or wrong.
 func TestDebugCounterRows(t *testing.T) {
 	sw := tamtamtest.Start(t, `{"DEBUG_COUNTER_DROP_REASON": {"a|TTL": {}, "b|TTL": {}, "c|ttl": {}}, "DEBUG_COUNTER": {
 		"b": {"type": "PORT_DROPS"}, "c": {"type": "PORT_INGRESS_DROPS"}, "d": {"type": "PORT_EGRESS_DROPS",

@@ -15,7 +15,7 @@ import (
 	"tamtam/mgmt/web/door"
 )
 
-// httpFlags say where the page and the metrics are, and who may see them.
+// httpFlags hold the addresses of the page and the metrics, and their access rights.
 type httpFlags struct {
 	http               string
 	open               bool
@@ -40,7 +40,7 @@ func (f *httpFlags) flags(c *cobra.Command) {
 	s.StringVar(&f.clientCA, "http-tls-client-ca", "", "CA of client certificates, PEM: who looks must have one (mTLS)")
 }
 
-// config is what the flags say.
+// config returns the configuration from the flags.
 func (f *httpFlags) config() door.Config {
 	return door.Config{Addr: f.http, Mgmt: mgmt.Config{UsersFile: f.users, RolesFile: f.roles, Dir: f.httpData,
 		CertFile: f.httpCert, KeyFile: f.httpKey, ClientCAFile: f.clientCA, NoLogin: f.open}}

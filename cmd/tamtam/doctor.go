@@ -12,7 +12,7 @@ import (
 	"tamtam/internal/command"
 )
 
-// doctorFlags say where the installation is.
+// doctorFlags adds the flags that describe where the installation is.
 func doctorFlags(c *cobra.Command, cfg *doctor.Config, place *redisPlace) {
 	place.usual(c)
 	f := c.Flags()
@@ -24,7 +24,7 @@ func doctorFlags(c *cobra.Command, cfg *doctor.Config, place *redisPlace) {
 	f.DurationVar(&cfg.Timeout, "timeout", 3*time.Second, "how long one check may take")
 }
 
-// complete adds what flags do not say.
+// complete sets the fields that have no flags.
 func complete(cfg *doctor.Config, place redisPlace) (err error) {
 	if cfg.Timeout <= 0 {
 		return usagef("--timeout %v: want more than 0", cfg.Timeout)

@@ -15,7 +15,7 @@ import (
 	"tamtam/mgmt/web"
 )
 
-// The experiment that lab serve shows has something on every page, and what is known exactly agrees with the truth.
+// The experiment that lab serve shows has content on every page. Exact values agree with the truth.
 func TestLabServe(t *testing.T) {
 	racetest.Stepped(t)
 	topology, err := openLab(shownExperiment, []string{"duration=40ms"}, false)
@@ -49,7 +49,7 @@ func TestLabServe(t *testing.T) {
 			}
 		}
 	}
-	told := map[string]int64{} // by reports and by records, of the rule's drops
+	told := map[string]int64{} // by drop reports and by records, for the rule's drops
 	err = shown.Rows.Each(t.Context(), 0, math.MaxInt64, func(b *result.Batch) bool {
 		for _, d := range b.Drops {
 			if d.Switch == "spine2" && d.Reason == "acl" && d.Flags == 0 {
@@ -63,7 +63,7 @@ func TestLabServe(t *testing.T) {
 	}
 }
 
-// An address that others reach is refused without a login; users of the file are let in, and nobody else.
+// An address that other machines reach is refused without a login. Only users of the file are admitted.
 func TestPageDoor(t *testing.T) {
 	for _, tt := range []struct {
 		door pageDoor

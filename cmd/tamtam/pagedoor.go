@@ -14,7 +14,7 @@ import (
 	"tamtam/mgmt/web/door"
 )
 
-// A pageDoor holds the flags of who may see a page that no switch serves, and where.
+// A pageDoor holds the address of a page that no switch serves, and its access flags.
 type pageDoor struct {
 	flag                     string
 	addr, users, roles, data string
@@ -37,13 +37,13 @@ func (d *pageDoor) flags(c *cobra.Command, flag, addr string) {
 		"let whoever can connect look, though others can reach the address; else that is refused")
 }
 
-// config is what the flags say.
+// config returns the configuration from the flags.
 func (d *pageDoor) config() door.Config {
 	return door.Config{Addr: d.addr, Mgmt: mgmt.Config{UsersFile: d.users, RolesFile: d.roles, Dir: d.data,
 		CertFile: d.cert, KeyFile: d.key, ClientCAFile: d.clientCA, NoLogin: d.noLogin}}
 }
 
-// check refuses an address that others reach without a login.
+// check refuses an address that other machines reach without a login.
 func (d *pageDoor) check() error {
 	if _, _, err := net.SplitHostPort(d.addr); err != nil {
 		return usagef("--%s %q: want HOST:PORT, such as %s", d.flag, d.addr, pageAddress)

@@ -10,7 +10,7 @@ import (
 	"tamtam/swss"
 )
 
-// A redisPlace holds the flags of where Redis is, and who logs in there. Every command that needs Redis has them.
+// A redisPlace holds the address of Redis and the login. Every command that needs Redis has these flags.
 type redisPlace struct{ addr, database, user, passwordFile string }
 
 func (p *redisPlace) flags(c *cobra.Command, addr, usage string) {
@@ -21,13 +21,13 @@ func (p *redisPlace) flags(c *cobra.Command, addr, usage string) {
 	f.StringVar(&p.passwordFile, "redis-password-file", "", "file whose first line is the password at Redis")
 }
 
-// usualRedis is where Redis is if nothing is said.
+// usualRedis is the default address of Redis.
 const usualRedis = "127.0.0.1:6379"
 
-// usual are the flags of a command that needs a Redis that others reach.
+// usual adds the flags of a command that needs a Redis which other processes reach.
 func (p *redisPlace) usual(c *cobra.Command) { p.flags(c, usualRedis, "HOST:PORT or unix:PATH") }
 
-// config returns where the databases are, by the flags.
+// config returns the configuration of the databases, from the flags.
 func (p *redisPlace) config() (cfg swss.Config, err error) {
 	if p.database != "" {
 		cfg, err = swss.LoadConfig(p.database)
@@ -43,7 +43,7 @@ func (p *redisPlace) config() (cfg swss.Config, err error) {
 	return cfg.Login(p.user, p.passwordFile)
 }
 
-// open connects, waiting for Redis to come up.
+// open connects, and waits until Redis is up.
 func (p *redisPlace) open(cmd *cobra.Command) (*swss.Redis, error) {
 	cfg, err := p.config()
 	if err != nil {
@@ -52,7 +52,7 @@ func (p *redisPlace) open(cmd *cobra.Command) (*swss.Redis, error) {
 	return device.WaitRedis(cmd.Context(), cfg, logger(cmd))
 }
 
-// openNow connects to a Redis that may be embedded, and does not wait.
+// openNow connects to a Redis that may be embedded, without waiting.
 func (p *redisPlace) openNow(ctx context.Context) (*swss.Redis, error) {
 	if p.embedded() {
 		return swss.Open(ctx, p.addr)
@@ -64,5 +64,5 @@ func (p *redisPlace) openNow(ctx context.Context) (*swss.Redis, error) {
 	return swss.Connect(ctx, cfg)
 }
 
-// embedded reports whether Redis is to run in this process.
+// embedded reports whether Redis runs in this process.
 func (p *redisPlace) embedded() bool { return p.database == "" && swss.IsEmbedded(p.addr) }

@@ -15,7 +15,7 @@ import (
 	"tamtam/lab/experiments"
 )
 
-// A networkPlace says where the topology is from.
+// A networkPlace describes the source of the topology.
 type networkPlace struct {
 	dial         dial.Options
 	file         string
@@ -23,7 +23,7 @@ type networkPlace struct {
 	clab         topology.Containerlab
 }
 
-// flags adds those of a place; what is what the command takes from it.
+// flags adds the flags of a place. what describes what the command uses it for.
 func (p *networkPlace) flags(cmd *cobra.Command, what string) {
 	f := cmd.Flags()
 	f.StringVar(&p.file, "topology", "", what+"a topology file, its own, of containerlab or the lab; or an experiment")
@@ -44,7 +44,7 @@ func (p *networkPlace) flags(cmd *cobra.Command, what string) {
 
 func (p *networkPlace) none() bool { return p.file == "" && len(p.targets) == 0 }
 
-// open reads the topology; notes of it go to standard error.
+// open reads the topology, and prints its notes to standard error.
 func (p *networkPlace) open(cmd *cobra.Command) (*topology.Topology, error) {
 	t, err := p.read(cmd)
 	if err != nil {
@@ -104,7 +104,7 @@ func (p *networkPlace) setIDs(t *topology.Topology) error {
 	return t.Check()
 }
 
-// graphs are those of all flow groups that the switches of the topology mark, and the topology that they follow from.
+// graphs returns the graphs of all flow groups that the switches of the topology mark, and that topology.
 func (p *networkPlace) graphs(cmd *cobra.Command) (f dial.File, t *topology.Topology, notes []string, err error) {
 	if t, err = p.open(cmd); err != nil {
 		return f, nil, nil, err

@@ -12,7 +12,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// optionFrame is an IPv6 frame whose hop-by-hop options have a FlowMonID.
+// optionFrame returns an IPv6 frame whose hop-by-hop options contain a FlowMonID.
 func optionFrame(id uint32) []byte {
 	src, dst := netip.MustParseAddr("2001:db8::1").As16(), netip.MustParseAddr("2001:db8::2").As16()
 	b := append(append([]byte{}, devicetest.HostMAC(0x33)...), devicetest.HostMAC(1)...)
@@ -22,8 +22,8 @@ func optionFrame(id uint32) []byte {
 	return append(b, 0, 1, 0, 2, 0, 8, 0, 0)
 }
 
-// A session with a FlowMonID counts and marks only packets that have it. One that is changed counts the others, from
-// its first whole period on.
+// A session with a FlowMonID counts and marks only packets that have it. After a change of the id it counts the
+// others, from its first whole period on.
 func TestAltMarkFlowMonID(t *testing.T) {
 	m := newMarked(t, profile.Small(), "DSCP", "0/0x3f", "method", "step", "mark", "ipv6-altmark-l", "role", "initiator",
 		"flow-mon-id", "74565")

@@ -10,8 +10,7 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// send has a frame enter at each of markParts of the periods, of those that are
-// still to come.
+// send makes a frame enter at each of markParts of the periods, as far as they are still to come.
 func (m *marked) send(from, to uint64) {
 	m.Helper()
 	frame := markFrame(m.T, 8<<2)
@@ -39,9 +38,8 @@ func (m *marked) wantHistory(want map[uint64]string) {
 	}
 }
 
-// A new orchagent begins in the middle of a period with what the chip has counted
-// by then: what was sent before is not in that period, and the period says that it
-// is the first. What the last one knew of earlier periods stays.
+// A new orchagent starts in the middle of a period with the chip's counters. Packets sent before are not in that
+// period, and the period is flagged as the first. Earlier periods of the former one stay.
 func TestAltMarkOrchagentRestarts(t *testing.T) {
 	m := newMarked(t, profile.Small(), "method", "step", "mark", "dscp0", "role", "initiator")
 	m.send(markPeriod+1, markPeriod+6)
@@ -56,8 +54,7 @@ func TestAltMarkOrchagentRestarts(t *testing.T) {
 	})
 }
 
-// A new chip has counted nothing: what the first reading of it cannot tell whole
-// says so.
+// A new chip has counted nothing: periods that its first reading does not cover completely are flagged.
 func TestAltMarkChipRestarts(t *testing.T) {
 	m := newMarked(t, profile.Small(), "method", "muxed", "mark", "dscp0", "role", "initiator")
 	m.send(markPeriod+1, markPeriod+3)

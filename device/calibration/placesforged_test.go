@@ -19,8 +19,8 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// Where STATE_DB remembers a place that cannot be, or whose owner is another, the log says so in words, what it was for
-// is placed anew, and everything works.
+// If STATE_DB contains an impossible place, or one of another owner, the log reports that. The object is placed
+// again, and everything works.
 func TestForgedPlaces(t *testing.T) {
 	racetest.Stepped(t)
 	const task, plan = schema.StateTAMFlyMonPlace + "|t1", schema.StateTAMTableRecordPlace + "|0"
@@ -110,7 +110,7 @@ func replaced(was, is string) func(*sketched, swss.FieldValues) swss.FieldValues
 	}
 }
 
-// A plan by probabilities that were counted is the same after a restart, though by then others are counted.
+// A plan from counted probabilities stays the same over a restart, although other ones are counted by then.
 func TestCountedPlanSurvivesARestart(t *testing.T) {
 	racetest.Stepped(t)
 	w := &twins{T: t, counts: map[string]int{}}

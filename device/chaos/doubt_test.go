@@ -12,8 +12,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// doubted waits until STATE_DB says that the state of the ASIC is unknown, for a reason: of every row that was in
-// force.
+// doubted waits until STATE_DB reports for every row in force that the state of the ASIC is unknown, with a reason.
 func (p *plant) doubted(reason string) {
 	p.Helper()
 	p.until("the state of the ASIC is unknown, for: "+reason, func() bool {
@@ -27,7 +26,7 @@ func (p *plant) doubted(reason string) {
 	p.none("in force", func(status string) bool { return strings.EqualFold(status, schema.StatusActive) })
 }
 
-// none checks that no row of orchagent's has such a status.
+// none checks that no row of orchagent has such a status.
 func (p *plant) none(what string, is func(status string) bool) {
 	p.Helper()
 	for _, t := range schema.StatusTables() {
@@ -43,7 +42,7 @@ func (p *plant) none(what string, is func(status string) bool) {
 	}
 }
 
-// sure waits until everything that was in doubt is in force again.
+// sure waits until everything that was unknown is in force again.
 func (p *plant) sure() {
 	p.Helper()
 	p.until("the session is in force, and the port has a state", func() bool {
@@ -66,8 +65,8 @@ func startLoaded(t *testing.T) *plant {
 	return p
 }
 
-// When syncd dies, STATE_DB says that the state of the ASIC is unknown, of an orchagent that lives as of one that
-// starts then; and when there is a syncd again, what is.
+// When syncd dies, STATE_DB reports the state of the ASIC as unknown, for a running orchagent and for one that starts
+// then. When there is a syncd again, the rows are restored.
 func TestSyncdDies(t *testing.T) {
 	p := startLoaded(t)
 	p.stops["syncd"]()
@@ -81,7 +80,8 @@ func TestSyncdDies(t *testing.T) {
 	p.same(devicetest.TwoPorts())
 }
 
-// An orchagent that dies leaves what it said: the ASIC goes on. If syncd is gone too, nobody knows, and mgmtd says so.
+// An orchagent that dies leaves its reports, since the ASIC continues. If syncd is gone too, mgmtd reports the state
+// as unknown.
 func TestNobodyIsLeft(t *testing.T) {
 	p := startLoaded(t)
 	p.stops["mgmtd"] = p.start("mgmtd")
@@ -101,7 +101,7 @@ func TestNobodyIsLeft(t *testing.T) {
 	p.same(devicetest.TwoPorts())
 }
 
-// A chip may hang, and go on.
+// A hangingChip is a chip that may hang, and continue.
 type hangingChip struct {
 	sai.API
 	mu *sync.Mutex // held while it hangs
@@ -113,8 +113,8 @@ func (h hangingChip) Create(ctx context.Context, t sai.ObjectType, attrs []sai.A
 	return h.API.Create(ctx, t, attrs)
 }
 
-// A syncd that hangs in a request makes the state of the ASIC unknown. When it goes on, so does orchagent, which has
-// not begun anew.
+// A syncd that hangs in a request makes the state of the ASIC unknown. When it continues, so does orchagent, without
+// starting again.
 func TestSyncdHangs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes that wait for each other: nothing for the race detector")

@@ -55,7 +55,7 @@ func (p *plant) front() *front {
 	return f
 }
 
-// health is what `tamtam health mgmtd` says.
+// health returns the result of `tamtam health mgmtd`.
 func (f *front) health() error {
 	_, err := daemons.Health(f.plant.Context(), daemons.Question{Name: "mgmtd", Addr: f.plant.server.Addr, GNMI: f.addr,
 		Timeout: patience})
@@ -68,7 +68,7 @@ func (f *front) ready() {
 	f.plant.until("mgmtd is ready", func() bool { return f.health() == nil })
 }
 
-// unready waits until it says why not.
+// unready waits until the health of mgmtd has a reason.
 func (f *front) unready(why string) {
 	f.plant.Helper()
 	f.plant.until("mgmtd says: "+why, func() bool {
@@ -77,7 +77,7 @@ func (f *front) unready(why string) {
 	})
 }
 
-// get asks for the configured sampling rate of sampler a; "": there is none.
+// get requests the configured sampling rate of sampler a. It returns "" if there is none.
 func (f *front) get() (string, error) {
 	path := &gpb.Path{Elem: []*gpb.PathElem{{Name: "tam"}, {Name: "samplers"},
 		{Name: "sampler", Key: map[string]string{"name": "a"}}, {Name: "config"}, {Name: "sampling-rate"}}}
@@ -91,7 +91,7 @@ func (f *front) get() (string, error) {
 	return string(got.Notification[0].Update[0].Val.GetJsonIetfVal()), nil
 }
 
-// refuses waits until Get is refused for a reason.
+// refuses waits until Get is rejected for a reason.
 func (f *front) refuses(why string) {
 	f.plant.Helper()
 	f.plant.until("gNMI refuses: "+why, func() bool {
@@ -100,7 +100,7 @@ func (f *front) refuses(why string) {
 	})
 }
 
-// alarm waits until an alarm is there.
+// alarm waits for an alarm.
 func (f *front) alarm(id, text string) {
 	f.plant.Helper()
 	f.plant.until("alarm "+id+": "+text, func() bool {
@@ -114,15 +114,15 @@ func (p *plant) sampler(rate string) {
 	p.load(device.ConfigDB{schema.CfgTAMSampler: {"a": {"sampling-rate": rate}}})
 }
 
-// Whatever happens to the databases, mgmtd says what is wrong, raises an alarm where the alarm can be written, and is
-// ready again by itself; what it serves then is what the databases say.
+// After any fault of the databases, mgmtd reports it, raises an alarm if the alarm can be written, and becomes ready
+// again by itself. It then serves the content of the databases.
 func TestMgmtdLosesDatabases(t *testing.T) {
 	racetest.Live(t)
 	t.Parallel()
 	for _, tt := range []struct {
 		name string
 		f    func(p *plant, f *front)
-		rate string // then
+		rate string // expected rate afterwards
 	}{
 		{"killed without persistence", func(p *plant, f *front) {
 			p.server.Kill()
@@ -184,7 +184,7 @@ func TestMgmtdLosesDatabases(t *testing.T) {
 	}
 }
 
-// readOnly makes Redis a replica of nobody, and back.
+// readOnly makes Redis a replica without a master, and undoes that.
 func (p *plant) readOnly(on bool) {
 	p.Helper()
 	host, port := "no", "one"

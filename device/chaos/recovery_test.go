@@ -25,26 +25,26 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A plant is the daemons of a switch on a real Redis, each as it runs alone but in this process.
+// A plant is the daemons of a switch on a real Redis. Each runs independently, but in this process.
 type plant struct {
 	*testing.T
 	server *swsstest.Server
 	redis  *swss.Redis // of the test; every daemon has its own
 	stops  map[string]func()
-	chips  atomic.Int32 // that syncd has had
+	chips  atomic.Int32 // number of syncd's chips so far
 	chip   atomic.Pointer[saisim.Chip]
-	faults bool // its daemons take faults on purpose
+	faults bool // its daemons accept faults
 	kernel func() altmark.KernelClock
-	// backend, if set, sits between syncd and its chip.
+	// backend, if set, wraps syncd's chip.
 	backend atomic.Pointer[func(sai.API) sai.API]
-	lives   atomic.Int32               // of orchagent that ended
-	via     map[string]*swsstest.Proxy // by daemon: what stands between it and Redis
+	lives   atomic.Int32               // number of orchagent's runs that ended
+	via     map[string]*swsstest.Proxy // proxy to Redis, by daemon
 }
 
-// patience is how long a plant may take to heal: a bound for a switch that never does.
+// patience is the time limit for the recovery of a plant, for a switch that never recovers.
 const patience = 3 * time.Minute
 
-// bareplant is the Redis of a plant without daemons.
+// bareplant returns the Redis of a plant without daemons.
 func bareplant(t *testing.T) *plant { return barePlantOn(t, swsstest.StartServer(t)) }
 
 func barePlantOn(t *testing.T, server *swsstest.Server) *plant {
@@ -74,7 +74,7 @@ func (p *plant) started() *plant {
 	return p
 }
 
-// start starts a daemon and returns what ends it.
+// start starts a daemon and returns a function that ends it.
 func (p *plant) start(name string) (stop func()) {
 	r := p.server.Open()
 	if proxy := p.via[name]; proxy != nil {
@@ -102,7 +102,7 @@ func (p *plant) start(name string) (stop func()) {
 		"tammgrd": func(ctx context.Context) error {
 			return daemons.RunManagers(ctx, r, daemons.Common{AllowFaults: p.faults, StaticLAGs: true})
 		},
-		"mgmtd": daemons.NewAlarms(r).Run, // what of it looks at the others
+		"mgmtd": daemons.NewAlarms(r).Run, // the part that watches the others
 	}[name]
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -115,7 +115,7 @@ func (p *plant) start(name string) (stop func()) {
 	})
 }
 
-// endsOfLives is a log that counts how often a daemon began anew.
+// endsOfLives is a log that counts how often a daemon started again.
 type endsOfLives struct{ n *atomic.Int32 }
 
 func (endsOfLives) Enabled(context.Context, slog.Level) bool { return true }
@@ -131,20 +131,20 @@ func (e endsOfLives) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// load writes a configuration, as soon as Redis takes it.
+// load writes a configuration, as soon as Redis accepts it.
 func (p *plant) load(c device.ConfigDB) {
 	p.Helper()
 	devicetest.NoError(p.T, c.Load(p.Context(), p.redis))
 }
 
-// until returns when ok does, which is asked ten times a second: asking at every change of a database costs as much as
-// the daemons do.
+// until waits until ok returns true. It calls ok ten times per second: a call at every change of a database would
+// cost as much as the daemons do.
 func (p *plant) until(what string, ok func() bool) {
 	p.Helper()
 	p.within(patience, what, ok)
 }
 
-// within is until with another bound.
+// within acts like until, with another time limit.
 func (p *plant) within(patience time.Duration, what string, ok func() bool) {
 	p.Helper()
 	ctx, cancel := context.WithTimeout(p.Context(), patience)
@@ -160,7 +160,7 @@ func (p *plant) within(patience time.Duration, what string, ok func() bool) {
 	}
 }
 
-// states are what the daemons say of themselves, for a failure.
+// states returns the states that the daemons report, for a failure.
 func (p *plant) states() string {
 	var out strings.Builder
 	for _, name := range daemons.Daemons() {
@@ -177,7 +177,7 @@ func (p *plant) states() string {
 func (p *plant) row(db swss.DBName, table, key string) swss.FieldValues {
 	row, _, err := swss.NewTable(p.redis.DB(db), table).Get(p.Context(), key)
 	if err != nil {
-		return nil // Redis is not well: nothing is so yet
+		return nil // Redis is unusable, so the result is not known yet
 	}
 	return row
 }
@@ -186,7 +186,7 @@ func (p *plant) active(session string) bool {
 	return p.row(swss.StateDB, schema.StateTAMTailStamp, session)["status"] == schema.StatusActive
 }
 
-// ready waits until all daemons say that they are.
+// ready waits until all daemons report that they are ready.
 func (p *plant) ready() {
 	p.Helper()
 	p.until("all daemons are ready", func() bool {
@@ -200,7 +200,7 @@ func (p *plant) ready() {
 	})
 }
 
-// unknown lists the rows of STATE_DB that say that it is unknown what became of them.
+// unknown lists the rows of STATE_DB whose status is unknown.
 func (p *plant) unknown() (list []string) {
 	p.Helper()
 	for _, t := range append(schema.StatusTables(), schema.Table{State: schema.StateLAG}) {
@@ -217,7 +217,7 @@ func (p *plant) unknown() (list []string) {
 	return list
 }
 
-// hang lets the chip hang in the midst of its work until it may go on.
+// hang makes the chip hang during its work until goOn is called.
 func (p *plant) hang() (goOn func()) {
 	p.Helper()
 	chip, hangs, released := p.chip.Load(), make(chan struct{}), make(chan struct{})
@@ -239,7 +239,7 @@ func (p *plant) hang() (goOn func()) {
 	return func() { close(released) }
 }
 
-// same checks that the ASIC is what the configuration makes of an empty switch.
+// same checks that the ASIC equals that of an empty switch with the configuration.
 func (p *plant) same(c device.ConfigDB) {
 	p.Helper()
 	s := devicetest.NewServedSim(p.T, device.SimConfig{Config: c})
@@ -258,7 +258,7 @@ func (p *plant) same(c device.ConfigDB) {
 	})
 }
 
-// more is one session more.
+// more returns the rows of a further session.
 func more(name string) device.ConfigDB {
 	return device.ConfigDB{
 		schema.CfgTAMFlowGroup: {name: {"id": "77"}},
@@ -267,16 +267,16 @@ func more(name string) device.ConfigDB {
 	}
 }
 
-// A mishap is what happens to a running switch that has the session s. Afterwards the configuration is loaded again,
-// with a session more.
+// A mishap is a fault of a running switch that has the session s. Afterwards the configuration is loaded again, with
+// a further session.
 type mishap struct {
 	name  string
-	fresh bool // it takes a fresh chip; else traffic goes on
+	fresh bool // it requires a new chip; otherwise traffic continues
 	f     func(p *plant)
 }
 
-// heal lets mishaps happen to one switch, one after the other. Whatever happened: with its configuration loaded again
-// it is the switch that the configuration makes, without a restart of anything, and every daemon says that it is ready.
+// heal applies mishaps to one switch, one after the other. After each, with its configuration loaded again, the
+// switch matches the configuration without any restart, and every daemon reports that it is ready.
 func heal(t *testing.T, mishaps []mishap) {
 	t.Parallel()
 	p := startPlant(t)
@@ -312,7 +312,7 @@ func heal(t *testing.T, mishaps []mishap) {
 	}
 }
 
-// healApart heals those mishaps that take a fresh chip, and the others, beside each other.
+// healApart runs the mishaps that require a new chip, and the others, in parallel.
 func healApart(t *testing.T, mishaps []mishap) {
 	t.Helper()
 	for name, fresh := range map[string]bool{"a fresh chip": true, "the chip goes on": false} {
@@ -327,13 +327,13 @@ func (p *plant) flush(names ...swss.DBName) {
 	}
 }
 
-// set configures Redis.
+// set changes a setting of Redis.
 func (p *plant) set(name, value string) {
 	p.Helper()
 	devicetest.NoError(p.T, p.redis.DB(swss.ConfigDB).Client().ConfigSet(p.Context(), name, value).Err())
 }
 
-// unhealthy waits until the health of a daemon says what is wrong.
+// unhealthy waits until the health of a daemon has a reason.
 func (p *plant) unhealthy(name, reason string) {
 	p.Helper()
 	p.until(name+" says: "+reason, func() bool {

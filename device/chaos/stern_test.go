@@ -22,36 +22,36 @@ import (
 	"tamtam/tam/record"
 )
 
-// A stern is a syncd like SONiC's in all that is hard on its clients, with our chip. What a client asks for is read
-// narrowly; after what would stop SONiC's it takes requests and answers nothing but that a view has failed. It answers
-// SUCCESS to everything between INIT_VIEW and APPLY_VIEW, and does nothing; it writes what was got into ASIC_STATE;
-// what came with the switch has no values, and there are types of which we know nothing. It has no name and no
-// journal, says nothing of how it is, and reads nothing of what it polled. When it begins, the map of ids is gone until
-// it has written it anew, before it takes requests. It takes those many at a time, and loses them when it is killed. To
-// compare views it looks at every object of the one for each of the other.
+// A stern is a syncd that is as strict to its clients as SONiC's, with our chip. It parses requests strictly. After a
+// request that would stop SONiC's syncd, it accepts requests but answers only that a view has failed. Between
+// INIT_VIEW and APPLY_VIEW it answers SUCCESS to everything, and does nothing. It writes values that were read into
+// ASIC_STATE. Objects that came with the switch have no values, and some types are unknown to us. It has no name and
+// no journal, reports no state, and does not read its old polls. At its start, the map of ids is missing until it has
+// written it again, before it accepts requests. It dequeues many requests at once, and loses them when it is killed.
+// To compare views, it compares every object of one with each of the other.
 //
-// Behind it is our own syncd on a database of its own, which does what is asked for.
+// Behind it, our own syncd performs the requests on its own database.
 type stern struct {
 	*testing.T
-	asic    *swss.DB // where it is asked
+	asic    *swss.DB // where it receives requests
 	flex    *swss.DB
 	inner   *swss.Redis
 	profile profile.Profile
 
 	strict  *sairedistest.Strict
 	view    bool              // requests change TEMP_ASIC_STATE only
-	made    map[string]bool   // in the view
-	wished  []swss.Entry      // what was asked for since INIT_VIEW
-	foreign map[string]string // objects of types that we know nothing of, by key, with their real ids
-	polled  map[string]bool   // what this run was asked to poll
-	windows map[string]bool   // ids of extension objects that are, or were, windows
-	stopped string            // what would have stopped SONiC's; "": nothing
-	to      *swss.Queue       // of the inner syncd
+	made    map[string]bool   // objects created in the view
+	wished  []swss.Entry      // requests since INIT_VIEW
+	foreign map[string]string // objects of types unknown to us, by key, with their real ids
+	polled  map[string]bool   // polls requested in this run
+	windows map[string]bool   // ids of extension objects that are, or were, register reads
+	stopped string            // reason why SONiC's syncd would have stopped; "" if there is none
+	to      *swss.Queue       // queue of the inner syncd
 	from    *swss.Inbox
 
-	mu       sync.Mutex // of what the test looks at
-	ops      []string   // requests that change the ASIC, outside of views
-	inits    int        // views begun
+	mu       sync.Mutex // protects the fields that the test reads
+	ops      []string   // requests outside of views that change the ASIC
+	inits    int        // number of views begun
 	compared int        // comparisons of two objects
 	gate     chan struct{}
 	waits    bool // at the gate
@@ -65,7 +65,7 @@ func newStern(t *testing.T, r *swss.Redis, p profile.Profile) *stern {
 	return s
 }
 
-// start begins as SONiC's does, and returns what kills it.
+// start starts as SONiC's syncd does, and returns a function that kills it.
 func (s *stern) start() (kill func()) {
 	chip, err := saisim.New(saisim.Config{Profile: s.profile, Start: time.Now().UTC()})
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *stern) start() (kill func()) {
 	})
 }
 
-// awaitRequest waits until somebody asks for something more, though not for long.
+// awaitRequest waits for a further request, but for 5 s at most.
 func (s *stern) awaitRequest(ctx context.Context) {
 	requests := swss.NewQueue(s.asic, "ASIC_STATE")
 	sub := s.asic.Subscribe(ctx, requests.Channel())
@@ -108,7 +108,8 @@ func (s *stern) awaitRequest(ctx context.Context) {
 	}
 }
 
-// serve answers until ctx ends. What it has taken by then is lost. If there are maps, it writes them first, late.
+// serve answers until ctx ends. Requests that it has dequeued by then are lost. If maps is set, it first writes the
+// maps, late.
 func (s *stern) serve(ctx context.Context, maps bool) {
 	requests, answers := swss.NewQueue(s.asic, "ASIC_STATE"), swss.NewQueue(s.asic, "GETRESPONSE")
 	sub := s.asic.Subscribe(ctx, requests.Channel())
@@ -131,12 +132,12 @@ func (s *stern) serve(ctx context.Context, maps bool) {
 	}
 }
 
-// answer is one without fields.
+// answer returns an answer without fields.
 func answer(status sai.Status, op string) swss.Entry {
 	return swss.Entry{Key: status.String(), Body: "[]", Op: "S" + op}
 }
 
-// handle does what one request asks for.
+// handle performs one request.
 func (s *stern) handle(ctx context.Context, e swss.Entry) (a swss.Entry, answered bool) {
 	p, err := s.strict.Request(e)
 	switch {
@@ -169,14 +170,14 @@ func (s *stern) handle(ctx context.Context, e swss.Entry) (a swss.Entry, answere
 	return s.pass(ctx, e), true
 }
 
-// stop is what SONiC's syncd does of what it does not survive.
+// stop records a request that SONiC's syncd does not survive.
 func (s *stern) stop(e swss.Entry, why string) (swss.Entry, bool) {
 	s.stopped = why
 	s.Errorf("SONiC's syncd would have stopped of %s %s %s: %s", e.Op, e.Key, e.Body, why)
 	return swss.Entry{}, false
 }
 
-// pass has the inner syncd do what is asked for. Both choose ids by one counter.
+// pass sends a request to the inner syncd. Both choose ids from one counter.
 func (s *stern) pass(ctx context.Context, e swss.Entry) swss.Entry {
 	inner := s.inner.DB(swss.ASICDB).Client()
 	_, err := s.from.Open(ctx)
@@ -201,7 +202,7 @@ func (s *stern) pass(ctx context.Context, e swss.Entry) swss.Entry {
 	return answer(sai.StatusFailure, "getresponse")
 }
 
-// write writes fields of a body into a row.
+// write writes the fields of a body into a row.
 func (s *stern) write(ctx context.Context, key, body string) {
 	pairs, err := swss.DecodeFields(body)
 	if err != nil {
@@ -213,7 +214,7 @@ func (s *stern) write(ctx context.Context, key, body string) {
 	s.asic.Client().HSet(ctx, key, swss.ToFieldValues(pairs))
 }
 
-// writeRows does what a request that was answered does to the rows of a view.
+// writeRows applies an answered request to the rows of a view.
 func (s *stern) writeRows(
 	ctx context.Context, view string, e swss.Entry, p sairedistest.Parsed, succeeded func(i int) bool,
 ) {
@@ -238,8 +239,8 @@ func (s *stern) writeRows(
 	}
 }
 
-// change changes the ASIC. It is done whole or not at all: one that is killed in its midst leaves a row of no object,
-// or an object without a row, and the ASIC cannot be adopted.
+// change changes the ASIC, atomically. A syncd that is killed during a change leaves a row without an object, or an
+// object without a row, and the ASIC cannot be adopted.
 func (s *stern) change(ctx context.Context, e swss.Entry, p sairedistest.Parsed) swss.Entry {
 	ctx = context.WithoutCancel(ctx)
 	a := s.pass(ctx, e)
@@ -258,15 +259,15 @@ func (s *stern) change(ctx context.Context, e swss.Entry, p sairedistest.Parsed)
 	switch {
 	case strings.HasSuffix(p.Op, "set"):
 	case p.Type == "SAI_OBJECT_TYPE_SWITCH", p.Type == "SAI_OBJECT_TYPE_PORT":
-		s.discover(ctx) // others come and go with it
+		s.discover(ctx) // related objects appear and disappear with it
 	default:
 		s.mapIDs(ctx, p.IDs)
 	}
 	return a
 }
 
-// window reports whether a request opens, uses or closes a window: an extension object that exists only while something
-// is read through it.
+// window reports whether a request creates, uses or removes a register read: an extension object that exists only for
+// a read through it.
 func (s *stern) window(p sairedistest.Parsed) bool {
 	if p.Type != sai.ObjectTypeGenericProgrammable.String() {
 		return false
@@ -282,7 +283,7 @@ func (s *stern) window(p sairedistest.Parsed) bool {
 	return s.windows[id]
 }
 
-// rows are the keys of ASIC_STATE, but for those of windows, sorted.
+// rows returns the sorted keys of ASIC_STATE, without those of register reads.
 func (s *stern) rows() []string {
 	keys := s.asic.Client().Keys(s.Context(), "ASIC_STATE:*").Val()
 	s.mu.Lock()
@@ -294,10 +295,10 @@ func (s *stern) rows() []string {
 	return keys
 }
 
-// configured are the extension objects that are none.
+// configured lists the extension objects that are not register reads.
 var configured = []string{altmark.ObjectProfile, flymon.ObjectTask, record.ObjectPlan}
 
-// wish is what becomes of a change between INIT_VIEW and APPLY_VIEW.
+// wish records a change between INIT_VIEW and APPLY_VIEW.
 func (s *stern) wish(ctx context.Context, e swss.Entry, p sairedistest.Parsed) swss.Entry {
 	s.wished = append(s.wished, e)
 	for _, id := range p.IDs {
@@ -351,7 +352,7 @@ func (s *stern) notify(ctx context.Context, e swss.Entry) swss.Entry {
 	return a
 }
 
-// compare takes as many comparisons as there are pairs of objects, and as long as the test wants.
+// compare counts one comparison for each pair of objects, and waits while the test holds the gate.
 func (s *stern) compare(ctx context.Context) {
 	temp, now := s.asic.Client().Keys(ctx, "TEMP_ASIC_STATE:*").Val(), s.asic.Client().Keys(ctx, "ASIC_STATE:*").Val()
 	s.mu.Lock()
@@ -374,12 +375,12 @@ func (s *stern) clear(ctx context.Context, view string) {
 	}
 }
 
-// ids are the real ids by virtual id, but of foreign objects.
+// ids returns the real ids by virtual id, without those of foreign objects.
 func (s *stern) ids() map[string]string {
 	return s.inner.DB(swss.ASICDB).Client().HGetAll(context.Background(), protocol.KeyVIDToRID).Val()
 }
 
-// writeMaps writes the maps of ids anew, as SONiC's does when it begins and when it has applied a view.
+// writeMaps writes the maps of ids again, as SONiC's syncd does at its start and after it has applied a view.
 func (s *stern) writeMaps(ctx context.Context) {
 	vids, rids := s.ids(), map[string]string{}
 	for key, rid := range s.foreign {
@@ -397,7 +398,7 @@ func (s *stern) writeMaps(ctx context.Context) {
 	redis.HSet(ctx, "RIDTOVID", rids)
 }
 
-// mapIDs makes the maps say of some objects what the inner syncd does.
+// mapIDs copies the inner syncd's ids of some objects to the maps.
 func (s *stern) mapIDs(ctx context.Context, vids []string) {
 	redis, inner := s.asic.Client(), s.inner.DB(swss.ASICDB).Client()
 	for _, vid := range vids {
@@ -414,7 +415,8 @@ func (s *stern) mapIDs(ctx context.Context, vids []string) {
 	}
 }
 
-// discover adds what came with an object to the maps and to ASIC_STATE, without values, and takes out what went.
+// discover adds objects that were created with another one to the maps and to ASIC_STATE, without values. It removes
+// those that have gone.
 func (s *stern) discover(ctx context.Context) {
 	redis, inner := s.asic.Client(), s.inner.DB(swss.ASICDB).Client()
 	was, is := redis.HGetAll(ctx, protocol.KeyVIDToRID).Val(), s.ids()
@@ -452,14 +454,14 @@ func (s *stern) discover(ctx context.Context) {
 		}
 		delete(rows, key)
 	}
-	for key := range rows { // what went with a port
+	for key := range rows { // objects that were removed with a port
 		if _, foreign := s.foreign[strings.TrimPrefix(key, "ASIC_STATE:")]; !foreign {
 			redis.Del(ctx, key)
 		}
 	}
 }
 
-// addForeign adds objects of types that we know nothing of: some came with the switch.
+// addForeign adds objects of types that are unknown to us, some of which came with the switch.
 func (s *stern) addForeign(ctx context.Context) {
 	for key, cold := range map[string]bool{
 		"SAI_OBJECT_TYPE_HASH:oid:0x1c00000000f001": true, "SAI_OBJECT_TYPE_STP:oid:0x1000000000f002": true,
@@ -474,7 +476,7 @@ func (s *stern) addForeign(ctx context.Context) {
 	}
 }
 
-// poll notes what is to be polled, in its rows and for this run.
+// poll records a poll, in its rows and for this run.
 func (s *stern) poll(ctx context.Context, e swss.Entry, p sairedistest.Parsed) (swss.Entry, bool) {
 	group, ids, _ := strings.Cut(e.Key, ":")
 	redis := s.flex.Client()
@@ -504,7 +506,7 @@ func (s *stern) note(key string, polled bool) {
 	}
 }
 
-// lacks are the polls that stand in FLEX_COUNTER_DB and of which this run knows nothing.
+// lacks returns the polls that are in FLEX_COUNTER_DB but were not requested in this run.
 func (s *stern) lacks() (list []string) {
 	keys := s.flex.Client().Keys(context.Background(), "FLEX_COUNTER_TABLE:*").Val()
 	s.mu.Lock()
@@ -517,7 +519,7 @@ func (s *stern) lacks() (list []string) {
 	return list
 }
 
-// took returns the requests since the last call that have changed the ASIC, but for what is looked at: windows are made
+// took returns the requests since the last call that have changed the ASIC, without register reads, which are created
 // and removed again.
 func (s *stern) took() (list []string) {
 	s.mu.Lock()
@@ -526,7 +528,7 @@ func (s *stern) took() (list []string) {
 	return list
 }
 
-// counts are how many views were begun, and how many pairs of objects compared.
+// counts returns the number of views begun, and of pairs of objects compared.
 func (s *stern) counts() (inits, compared int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,12 +15,12 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A sternSwitch is a plant whose syncd is as hard on its clients as SONiC's.
+// A sternSwitch is a plant whose syncd is as strict to its clients as SONiC's.
 type sternSwitch struct {
 	*plant
 	stern *stern
-	since time.Time         // of the last restart
-	want  map[string]string // what STATE_DB says of rows
+	since time.Time         // time of the last restart
+	want  map[string]string // expected statuses of rows in STATE_DB
 }
 
 func startStern(t *testing.T, p profile.Profile, config device.ConfigDB) *sternSwitch {
@@ -47,7 +47,7 @@ func startStern(t *testing.T, p profile.Profile, config device.ConfigDB) *sternS
 	return s
 }
 
-// allReady waits until orchagent has become ready since the last restart and tammgrd is, and no row is unknown.
+// allReady waits until orchagent has become ready since the last restart, tammgrd is ready, and no row is unknown.
 func (s *sternSwitch) allReady(what string) {
 	s.Helper()
 	s.until(what+": orchagent and tammgrd are ready", func() bool {
@@ -61,8 +61,8 @@ func (s *sternSwitch) allReady(what string) {
 	})
 }
 
-// unchanged waits until all is as it was, and checks that nothing was changed to that end, and that syncd knows what to
-// poll.
+// unchanged waits until all is as it was. It checks that nothing was changed for that, and that syncd has received
+// all polls.
 func (s *sternSwitch) unchanged(what string) {
 	s.Helper()
 	s.settled(what)
@@ -92,13 +92,13 @@ func (s *sternSwitch) restart(names ...string) {
 	}
 }
 
-// forgetView makes the next orchagent make its view anew.
+// forgetView makes the next orchagent make its view again.
 func (s *sternSwitch) forgetView() {
 	s.Helper()
 	devicetest.NoError(s.T, s.redis.DB(swss.StateDB).Client().Del(s.Context(), "TAMTAM_VIEW|asic").Err())
 }
 
-// startFull starts one with a full configuration.
+// startFull starts a sternSwitch with a full configuration.
 func startFull(t *testing.T) *sternSwitch {
 	t.Helper()
 	s := startStern(t, profile.Default(), devicetest.FullSwitch(t, 20))
@@ -108,11 +108,11 @@ func startFull(t *testing.T) *sternSwitch {
 	return s
 }
 
-// A full configuration on a syncd as hard on its clients as SONiC's: no restart changes the ASIC or compares views, and
-// a syncd that has begun is told what to poll. Nothing that is asked for would stop SONiC's.
+// The switch has a full configuration and a syncd as strict as SONiC's. No restart changes the ASIC or compares
+// views, and a syncd that has started receives its polls. No request would stop SONiC's syncd.
 //
-// An orchagent that is killed in the midst of a view, or while syncd compares, is followed by one that waits for what
-// was asked for, however long that takes, queues nothing behind it, and then makes one view.
+// If orchagent is killed during a view, or while syncd compares, the next one waits for the answers to the earlier
+// requests, however long that takes. It queues nothing behind them, and then makes one view.
 func TestSternSyncdRestarts(t *testing.T) {
 	s := startFull(t)
 	s.restart("orchagent")
@@ -160,7 +160,7 @@ func TestSternSyncdRestarts(t *testing.T) {
 	s.unchanged("a restart after that")
 }
 
-// What does not fit into the ASIC is tried again at a restart, and nothing else changes.
+// Objects that do not fit into the ASIC are tried again at a restart, and nothing else changes.
 func TestSternSyncdIsFull(t *testing.T) {
 	small := profile.Default()
 	small.ACL.Entries, small.ACL.TableEntries = 20, 20

@@ -12,8 +12,8 @@ import (
 	"tamtam/swss"
 )
 
-// A doubt is why it is not known at the moment what the ASIC does. While there is one, STATE_DB says that of every row
-// in force, orchagent is not ready, and keeps back what becomes of rows.
+// A doubt holds the reason why the state of the ASIC is currently unknown. While there is one, STATE_DB reports it
+// for every row in force. orchagent is not ready, and does not report results of rows.
 type doubt struct {
 	doubter orch.Doubter
 	health  *health
@@ -21,16 +21,18 @@ type doubt struct {
 
 	mu     sync.Mutex
 	reason string
-	tells  func(why string) // hears the reason while it is not sure what the ASIC does; nil: nobody
-	sure   bool             // what was in force is in force again when the doubt ends; else that is yet to be found
-	change chan struct{}    // holds a value when one of them has changed
+	tells  func(why string) // receives the reason while sure is false; nil means that nothing receives it
+	// sure means that rows that were in force are so again when the doubt ends. If it is false, that is not known
+	// yet.
+	sure   bool
+	change chan struct{} // holds a value when reason or sure has changed
 }
 
 func newDoubt(r *swss.Redis, h *health, log *slog.Logger) *doubt {
 	return &doubt{doubter: orch.Doubter{Redis: r, Owner: h.owner}, health: h, log: log, change: make(chan struct{}, 1)}
 }
 
-// applied says that the ASIC does what is configured, or will have as soon as syncd answers.
+// applied records that the ASIC matches the configuration, or will as soon as syncd answers.
 func (d *doubt) applied() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -52,7 +54,7 @@ func (d *doubt) isSure() bool {
 	return d.sure
 }
 
-// say sets the reason; "" ends the doubt.
+// say sets the reason; "" means that the state of the ASIC is known again.
 func (d *doubt) say(why string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -66,14 +68,14 @@ func (d *doubt) say(why string) {
 	d.changed()
 }
 
-// why returns the reason, "" if there is no doubt.
+// why returns the reason, "" if the state of the ASIC is known.
 func (d *doubt) why() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.reason
 }
 
-// lacks is why orchagent is not ready, "" if it is.
+// lacks returns why orchagent is not ready, "" if it is.
 func (d *doubt) lacks(context.Context) string {
 	why := d.why()
 	if why != "" {
@@ -82,13 +84,13 @@ func (d *doubt) lacks(context.Context) string {
 	return why
 }
 
-// lookAgain is how long after a doubt was told it is looked whether something else was written at that moment.
+// lookAgain is the wait after which rows are marked as unknown again, in case others were written meanwhile.
 const lookAgain = time.Second
 
-// run keeps STATE_DB to the doubt until ctx ends. tellPorts is called when a doubt has ended and the ASIC does what is
-// configured: it tells how ports are.
+// run keeps STATE_DB in line with the reason until ctx ends. When the state is known again and the ASIC matches the
+// configuration, it calls tellPorts, which reports the state of ports.
 func (d *doubt) run(ctx context.Context, tellPorts func(context.Context) error) {
-	rows, ports := false, false // are told to be unknown
+	rows, ports := false, false // are reported as unknown
 	for {
 		var again <-chan time.Time
 		switch why := d.why(); {
@@ -99,7 +101,7 @@ func (d *doubt) run(ctx context.Context, tellPorts func(context.Context) error) 
 				again = time.After(lookAgain)
 			}
 		case !d.isSure():
-			rows = false // what becomes of them is yet to be told
+			rows = false // their results are still to be reported
 		case ports:
 			if err := errors.Join(d.believe(ctx, rows), tellPorts(ctx)); err != nil {
 				again = time.After(lookAgain)
@@ -118,7 +120,7 @@ func (d *doubt) run(ctx context.Context, tellPorts func(context.Context) error) 
 	}
 }
 
-// believe says that rows are what they were, if they are told to be unknown.
+// believe restores the status of rows that were reported as unknown.
 func (d *doubt) believe(ctx context.Context, rows bool) error {
 	if !rows {
 		return nil
@@ -126,7 +128,7 @@ func (d *doubt) believe(ctx context.Context, rows bool) error {
 	return d.doubter.Believe(ctx, time.Now())
 }
 
-// tell says in STATE_DB that the state of the ASIC is unknown, and returns of how many rows that was not known.
+// tell reports in STATE_DB that the state of the ASIC is unknown. It returns how many rows were not yet reported so.
 func (d *doubt) tell(ctx context.Context, why string) (int, error) {
 	n, err := d.doubter.Doubt(ctx, doubtText(why), time.Now())
 	if n > 0 || err != nil {
@@ -137,15 +139,15 @@ func (d *doubt) tell(ctx context.Context, why string) (int, error) {
 
 func doubtText(why string) string { return "the state of the ASIC is unknown: " + why }
 
-// signs are what orchagent sees of syncd without asking it.
+// signs observes syncd for orchagent without sending it requests.
 type signs struct {
 	redis *swss.Redis
 	claim *swss.Claim
-	run   string // of the syncd that this life of orchagent works with; "": none is known, or it has no name
-	told  bool   // one without a name has been told what to poll
+	run   string // name of the syncd run that this run of orchagent works with; "" if unknown, or if it has no name
+	told  bool   // a syncd without a name has received what to poll
 }
 
-// look looks. Where Redis cannot be asked, nothing is seen.
+// look observes syncd. If Redis cannot be read, it reports nothing.
 func (s *signs) look(ctx context.Context) sairedis.Sign {
 	if err := s.claim.Check(ctx); errors.Is(err, swss.ErrAnew) {
 		return sairedis.Sign{Gone: swss.Why(err)}
@@ -167,7 +169,7 @@ func (s *signs) look(ctx context.Context) sairedis.Sign {
 		return sairedis.Sign{Gone: "another syncd has begun, with a fresh chip", Replaced: true}
 	case !listens:
 		return sairedis.Sign{Gone: "syncd is gone: nobody takes requests"}
-	case run == "": // SONiC's
+	case run == "": // SONiC's syncd
 		return s.lookAtNameless(ctx)
 	case !heard:
 		return sairedis.Sign{Silent: "syncd has not been heard of for " + beatLife.String()}
@@ -175,7 +177,7 @@ func (s *signs) look(ctx context.Context) sairedis.Sign {
 	return nothing
 }
 
-// lookAtNameless looks at a syncd like SONiC's.
+// lookAtNameless observes a syncd without a run name, such as SONiC's.
 func (s *signs) lookAtNameless(ctx context.Context) sairedis.Sign {
 	if !s.told {
 		return sairedis.Sign{}
@@ -186,7 +188,7 @@ func (s *signs) lookAtNameless(ctx context.Context) sairedis.Sign {
 	return sairedis.Sign{}
 }
 
-// await waits until there is a syncd. Meanwhile nobody knows what the ASIC does, if there is one.
+// await waits until there is a syncd. Meanwhile it reports the state of the ASIC as unknown.
 func (s *signs) await(ctx context.Context, c Common) error {
 	for {
 		sign := s.look(ctx)

@@ -24,8 +24,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// RunHostIfd runs the daemon hostifd until ctx ends: interfaces of Linux for those of the switch, whose devices syncd
-// makes and holds, asked over the CPU port that it serves at a socket. They outlive this process.
+// RunHostIfd runs the daemon hostifd until ctx ends. It maintains Linux interfaces for those of the switch. syncd
+// makes and holds their devices, on request over the CPU port that it serves at a socket. They outlive this process.
 func RunHostIfd(ctx context.Context, r *swss.Redis, socket string, c Common) error {
 	kernel, err := hostifd.NewKernel()
 	if err != nil {
@@ -34,7 +34,7 @@ func RunHostIfd(ctx context.Context, r *swss.Redis, socket string, c Common) err
 	return RunHostIfdOn(ctx, r, kernel, socket, c)
 }
 
-// RunHostIfdOn is [RunHostIfd] with interfaces of another Linux.
+// RunHostIfdOn acts like [RunHostIfd], for the interfaces of another Linux.
 func RunHostIfdOn(ctx context.Context, r *swss.Redis, kernel hostifd.Kernel, socket string, c Common) error {
 	log := logOf(c)
 	h, host := newHealth("hostifd"), hostifd.NewHost(kernel, log)
@@ -119,14 +119,14 @@ func hostifdLife(
 	return g.Wait()
 }
 
-// A cpuLine is the line to the CPU port, which is made anew when syncd has gone.
+// A cpuLine is the connection to the CPU port. It is opened again after syncd has gone.
 type cpuLine struct {
 	socket string
 	log    *slog.Logger
 	life   lifeLine
 
 	mu  sync.Mutex
-	why string // it is not there
+	why string // why there is no connection; "" if there is one
 }
 
 func (l *cpuLine) lacks() string {
@@ -148,7 +148,8 @@ func (l *cpuLine) tell(why string) {
 	}
 }
 
-// run keeps the line until ctx ends. Another client, as hostd, has it alone: then that is told, and it is tried again.
+// run keeps the connection until ctx ends. While another client, such as hostd, has the CPU port, it reports that and
+// retries.
 func (l *cpuLine) run(ctx context.Context, host *hostifd.Host) error {
 	for ctx.Err() == nil {
 		conn, err := cpuport.DialInterfaces(l.socket, "hostifd", host.Hold)
@@ -173,7 +174,7 @@ func (l *cpuLine) run(ctx context.Context, host *hostifd.Host) error {
 	return nil
 }
 
-// receive takes what the CPU port has for hostifd, until the line ends.
+// receive passes on the frames of the CPU port until the connection ends.
 func (l *cpuLine) receive(ctx context.Context, conn *cpuport.Conn) error {
 	for {
 		p, err := conn.Receive(ctx)
@@ -188,7 +189,7 @@ func (l *cpuLine) receive(ctx context.Context, conn *cpuport.Conn) error {
 	}
 }
 
-// A hostLife is what takes frames of the CPU port besides host interfaces, as long as a life of the daemon.
+// A hostLife consumes frames of the CPU port, besides the host interfaces, during one run of the daemon.
 type hostLife struct {
 	d       *orch.Daemon
 	sync    *hostifd.Sync
@@ -197,14 +198,14 @@ type hostLife struct {
 	reports *reports.Sender
 }
 
-// A lifeLine brings a life of the daemon to the CPU port, which is there as long as syncd.
+// A lifeLine connects the current run of the daemon to the CPU port, which exists only while syncd runs.
 type lifeLine struct {
 	mu   sync.Mutex
-	conn *cpuport.Conn // nil: there is none
-	life *hostLife     // nil: there is none
+	conn *cpuport.Conn // nil means that there is none
+	life *hostLife     // nil means that there is none
 }
 
-// live lets this life have the CPU port until ctx ends.
+// live connects this run to the CPU port until ctx ends.
 func (l *lifeLine) live(ctx context.Context, life *hostLife) error {
 	l.mu.Lock()
 	l.life = life
@@ -217,12 +218,12 @@ func (l *lifeLine) live(ctx context.Context, life *hostLife) error {
 	return ended(err)
 }
 
-// connect says that there is a CPU port, or (nil) none any more.
+// connect sets the connection to the CPU port; nil means that there is none any more.
 func (l *lifeLine) connect(ctx context.Context, conn *cpuport.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.conn = conn
-	_ = l.tell(ctx) // a life that has ended needs not know
+	_ = l.tell(ctx) // a run that has ended does not need it
 }
 
 func (l *lifeLine) tell(ctx context.Context) error {
@@ -240,18 +241,18 @@ func (l *lifeLine) tell(ctx context.Context) error {
 	})
 }
 
-// receive gives a frame to whatever takes it.
+// receive passes a frame to its consumer.
 func (l *lifeLine) receive(ctx context.Context, p cpuport.Packet) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.life == nil {
 		return
 	}
-	_ = l.life.d.Do(ctx, func() { // a life that has ended needs no frame
+	_ = l.life.d.Do(ctx, func() { // a run that has ended needs no frame
 		switch {
 		case reports.Is(&p):
 			l.life.reports.Receive(p)
-		case p.Len != len(p.Data): // cut
+		case p.Len != len(p.Data): // truncated
 		case lacpd.Is(p.Data):
 			l.life.lacp.Receive(p.Port, p.Data)
 		case lldpd.Is(p.Data):

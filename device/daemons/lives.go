@@ -12,21 +12,21 @@ import (
 	"tamtam/swss"
 )
 
-// Waits between lives of a daemon.
+// Waits between runs of a daemon.
 const (
 	minRest  = 100 * time.Millisecond
 	maxRest  = 2 * time.Second
-	maxPause = 15 * time.Second // after views that the ASIC refuses: each try costs it much
-	goodRun  = 10 * time.Second // after a life as long as this, the next begins soon
+	maxPause = 15 * time.Second // after the ASIC rejected a view: each try costs it much
+	goodRun  = 10 * time.Second // after a run as long as this, the next one starts soon
 )
 
-// A life is a daemon's work from its beginning to its end: it remembers nothing of an earlier one. claim is its mark
+// A life is one run of a daemon, from start to end; it keeps no state of an earlier one. claim is the daemon's mark
 // in the databases.
 type life func(ctx context.Context, h *health, claim *swss.Claim) error
 
-// runLives runs a daemon until ctx ends: one life after the other, each when the databases that it works on take
-// writes. A life ends when a database was emptied, replaced or taken by another, when the ASIC's state is unknown, or
-// when Redis went away before it had begun.
+// runLives runs a daemon until ctx ends, one run after the other. A run starts when its databases accept writes. It
+// ends when a database was emptied, replaced, or claimed by another process, or when the ASIC's state is unknown. It
+// also ends when Redis was lost before it had begun.
 func runLives(ctx context.Context, r *swss.Redis, h *health, log *slog.Logger, live life, dbs ...swss.DBName) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return h.beat(ctx, r, log) })
@@ -77,14 +77,14 @@ func oneLife(ctx context.Context, r *swss.Redis, h *health, live life, dbs []sws
 	return live(ctx, h, claim)
 }
 
-// Waits between lives that end to heal drift. What a new life does not heal is no reason to end the next one soon.
+// Waits between runs that end to heal drift. Drift that a new run does not heal must not end the next one soon.
 const (
 	minAnew = time.Minute
 	maxAnew = time.Hour
 )
 
-// seldom returns a function that says whether it may be done again now: at once, then after a minute, two, four, up to
-// an hour; at once again where nobody asked for that long.
+// seldom returns a function that reports whether a restart is allowed now. It allows the first immediately, the next
+// after a minute, then two, four, up to an hour. After an hour without requests, it starts over.
 func seldom(clock func() time.Time) func() bool {
 	var next time.Time
 	var wait time.Duration
@@ -101,14 +101,14 @@ func seldom(clock func() time.Time) func() bool {
 	}
 }
 
-// mayHeal reports whether the next life may go better.
+// mayHeal reports whether another run may succeed.
 func mayHeal(err error) bool {
 	return errors.Is(err, swss.ErrAnew) || errors.Is(err, swss.ErrUnavailable) || errors.Is(err, sairedis.ErrUnknown) ||
 		swss.IsMisuse(err) || swss.Why(err) != err.Error()
 }
 
-// standBack waits while another process of the daemon's name works, if err says that it has taken a database. Which of
-// two began later is the one that works.
+// standBack waits while another process of the daemon's name works, if err reports that it has claimed a database. Of
+// two processes, the one that started later works.
 func (h *health) standBack(ctx context.Context, r *swss.Redis, log *slog.Logger, err error) error {
 	var taken *swss.TakenError
 	if !errors.As(err, &taken) {
@@ -117,7 +117,7 @@ func (h *health) standBack(ctx context.Context, r *swss.Redis, log *slog.Logger,
 	h.setSilent(true)
 	defer h.setSilent(false)
 	for told := false; ; told = true {
-		for range 2 { // by then the other has written
+		for range 2 { // by then the other has written its row
 			select {
 			case <-ctx.Done():
 				return ctx.Err()

@@ -14,8 +14,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// Between views that the ASIC refuses the time grows, and the daemon's health says what is refused and when it is
-// tried again.
+// The wait between views that the ASIC rejects grows, and the daemon's health contains the rejected object and the
+// time of the next try.
 func TestRefusedViewsAreTriedSeldom(t *testing.T) {
 	r := swsstest.Start(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -47,8 +47,8 @@ func TestRefusedViewsAreTriedSeldom(t *testing.T) {
 	}
 }
 
-// What a new life does not heal ends the next one only after a while, and ever more rarely: an ASIC that reads back
-// something else than what was set must not be made anew for ever.
+// Drift that a new run does not heal ends the next run only after a while, at growing intervals. An ASIC that reads
+// back something else than was set must not be rebuilt for ever.
 func TestLivesEndSeldom(t *testing.T) {
 	now := time.Unix(1000, 0)
 	may := seldom(func() time.Time { return now })

@@ -12,7 +12,7 @@ import (
 	"tamtam/swss/drift"
 )
 
-// compared are the daemons that compare rows in the background.
+// compared lists the daemons that compare rows in the background.
 var compared = []string{"tammgrd", "orchagent", "syncd"}
 
 func daemonChecks() []check {
@@ -25,7 +25,7 @@ func daemonChecks() []check {
 	return append(list, check{"faults on purpose", true, faults})
 }
 
-// daemon asks what a daemon says of itself, and whether its mark is that of another process.
+// daemon checks the state that a daemon reports, and whether its mark belongs to another process.
 func daemon(ctx context.Context, p *patient, name string) answer {
 	state, heard, err := daemons.ReadState(ctx, p.r, name)
 	start := fmt.Sprintf("tamtam run %s, or see what it says with --verbose", name)
@@ -59,7 +59,7 @@ func daemon(ctx context.Context, p *patient, name string) answer {
 	return unknown("its state is %q, want %s or %s", state.State, daemons.StateReady, daemons.StateWaiting)
 }
 
-// foreignSyncd reports whether there are objects, and no journal of ours.
+// foreignSyncd reports whether ASIC_DB contains objects, but no journal of our syncd.
 func foreignSyncd(ctx context.Context, p *patient) bool {
 	c := p.r.DB(swss.ASICDB).Client()
 	ids, err := c.HLen(ctx, protocol.KeyVIDToRID).Result()
@@ -70,7 +70,8 @@ func foreignSyncd(ctx context.Context, p *patient) bool {
 	return err == nil && n == 0
 }
 
-// takenBy says which database has the mark of another process of that name; "": none.
+// takenBy returns a text about the database that has the mark of another process of the same name, "" if there is
+// none.
 func takenBy(ctx context.Context, p *patient, name, owner string) string {
 	for _, db := range used {
 		got, err := p.r.DB(db).Client().HGetAll(ctx, swss.KeyMark).Result()

@@ -28,14 +28,14 @@ func databaseChecks() []check {
 	}
 }
 
-// marks asks whose the databases are. A daemon has one process, whose mark is in all that it works on.
+// marks checks which processes own the databases. A daemon has one process, whose mark is in all its databases.
 func marks(ctx context.Context, p *patient) answer {
 	owners := map[string]string{}
 	where := map[string]swss.DBName{}
 	var foreign []string
 	for _, name := range used {
 		if name == swss.ConfigDB {
-			continue // the user's: nobody marks it
+			continue // the user's: no daemon marks it
 		}
 		d := p.r.DB(name)
 		got, err := d.Client().HGetAll(ctx, swss.KeyMark).Result()
@@ -47,7 +47,7 @@ func marks(ctx context.Context, p *patient) answer {
 		}
 		for daemon, owner := range got {
 			if !slices.Contains(daemons.Daemons(), daemon) {
-				continue // what else goes with the marks
+				continue // other entries beside the marks
 			}
 			if other, ok := owners[daemon]; ok && other != owner {
 				return warn("stop one of the two; if there is one only, look again in a few seconds",
@@ -99,7 +99,7 @@ func metadata(ctx context.Context, p *patient) answer {
 	return well("mac %s", row["mac"])
 }
 
-// firstProblems is how many reasons stand in the finding.
+// firstProblems is the number of reasons in the finding.
 const firstProblems = 5
 
 func rows(ctx context.Context, p *patient) answer {
@@ -133,7 +133,7 @@ func rows(ctx context.Context, p *patient) answer {
 	return warn(change, "%s", found)
 }
 
-// find returns a key of a database that matches.
+// find returns a key of a database that matches a pattern, "" if there is none.
 func find(ctx context.Context, d *swss.DB, pattern string) (string, error) {
 	for at := uint64(0); ; {
 		keys, next, err := d.Client().Scan(ctx, at, pattern, 1000).Result()
@@ -204,7 +204,7 @@ func journal(ctx context.Context, p *patient) answer {
 	return well("%s outcomes", row["outcomes"])
 }
 
-// counters compares the map of ports with the rows. Rows bear no time: whether they are renewed cannot be seen.
+// counters compares the map of ports with the rows. Rows have no time, so it cannot detect whether they are renewed.
 func counters(ctx context.Context, p *patient) answer {
 	d := p.r.DB(swss.CountersDB)
 	ports, err := d.Client().HGetAll(ctx, schema.CountersPortNameMap).Result()

@@ -26,7 +26,7 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// newPatient is an installation of which nothing but Redis is there.
+// newPatient returns an installation of which only Redis exists.
 func newPatient(t *testing.T, addr string) *patient {
 	t.Helper()
 	conf, err := swss.DefaultConfig(addr)
@@ -64,7 +64,8 @@ func (a answer) is(t *testing.T, when string, verdict Verdict, word string) {
 	}
 }
 
-// What each fault of a Redis and of its rows is called. Every line is well before, and after the way back.
+// Each fault of a Redis and of its rows gives its finding. Every line is well before, and again after the fault is
+// undone.
 func TestFaultsOfRedis(t *testing.T) {
 	server := swsstest.StartServer(t, "--save", "", "--appendonly", "yes")
 	r := server.Open()
@@ -148,7 +149,7 @@ func TestFaultsOfRedis(t *testing.T) {
 	p.ask(t, "syncd").is(t, "a syncd of others", NotKnown, "not tamtam's")
 }
 
-// healthy makes the rows of a switch that is well.
+// healthy writes the rows of a healthy switch.
 func healthy(t *testing.T, r *swss.Redis) {
 	t.Helper()
 	set := func(db swss.DBName, key string, words ...any) {
@@ -169,7 +170,7 @@ func healthy(t *testing.T, r *swss.Redis) {
 	set(swss.StateDB, "TAMTAM_CONSISTENCY|orchagent", "state", "consistent", "objects", "1", "drift", "0", "healed", "0")
 }
 
-// renewed renews what orchagent says of itself.
+// renewed renews orchagent's status row.
 func renewed(t *testing.T, r *swss.Redis) {
 	t.Helper()
 	row := swss.FieldValues{"state": "ready", "owner": "p2", "since": "2026-01-01T00:00:00Z"}
@@ -179,7 +180,7 @@ func renewed(t *testing.T, r *swss.Redis) {
 	}
 }
 
-// command gives a command to the server, by a plain connection: "DB word word ...".
+// command sends a command to the server, by a plain connection: "DB word word ...".
 func command(t *testing.T, server *swsstest.Server, line string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", server.Addr)
@@ -200,7 +201,7 @@ func command(t *testing.T, server *swsstest.Server, line string) {
 	}
 }
 
-// What the server says of itself, as no server here can be made to.
+// Findings from server information that no server here can be made to report.
 func TestWhatRedisSays(t *testing.T) {
 	for _, tt := range []struct {
 		check      func(context.Context, *patient) answer
@@ -244,7 +245,7 @@ func TestWhatRedisSays(t *testing.T) {
 	}
 }
 
-// Without Redis nothing is said of what is in it, and the other checks are made.
+// Without Redis, its content is not judged, and the other checks are made.
 func TestWithoutRedis(t *testing.T) {
 	p := newPatient(t, "127.0.0.1:1")
 	report := p.examine(t.Context(), checks())
@@ -260,12 +261,12 @@ func TestWithoutRedis(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
-	if report.Count[OK] != 2 { // the data directory and the space in it
+	if report.Count[OK] != 2 { // the data directory and its free space
 		t.Errorf("%+v", report)
 	}
 }
 
-// A check that hangs is given up, and the next is made.
+// A check that hangs is abandoned, and the next one is made.
 func TestHangingCheck(t *testing.T) {
 	p := &patient{Config: Config{Timeout: time.Millisecond, Now: time.Now}}
 	never := make(chan struct{})
@@ -282,7 +283,7 @@ func TestHangingCheck(t *testing.T) {
 	}
 }
 
-// What is wrong with this machine, as files say it.
+// Faults of this machine are found in its files.
 func TestFaultsOfTheMachine(t *testing.T) {
 	p := newPatient(t, "127.0.0.1:1")
 	write := func(name, text string, mode os.FileMode) string {
@@ -388,7 +389,8 @@ func TestFaultsOfTheMachine(t *testing.T) {
 	p.ask(t, "live ports").is(t, "none", OK, "none is wired")
 	process(8, "2048", "0", "tamtam", "run", "syncd", "--redis", "a:1")
 	p.ask(t, "processes").is(t, "two", Failed, "7 and 8 are both syncd on a:1")
-	// In a container of its own it may do the same: a:1 is another there. Who only holds interfaces is no daemon.
+	// In a container of its own a daemon may do the same: a:1 is another host there. A process that only holds
+	// interfaces is not a daemon.
 	network := filepath.Join(p.proc, "8", "ns", "net")
 	if err := errors.Join(os.MkdirAll(filepath.Dir(network), 0o700), os.Symlink("net:[8]", network)); err != nil {
 		t.Fatal(err)
@@ -402,7 +404,7 @@ func TestFaultsOfTheMachine(t *testing.T) {
 	}
 }
 
-// What is wrong with a certificate.
+// Faults of a certificate are found.
 func TestCertificates(t *testing.T) {
 	p := newPatient(t, "127.0.0.1:1")
 	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -9,7 +9,7 @@ import (
 	"tamtam/swss"
 )
 
-// faults asks whether anything is as it is on purpose.
+// faults checks for deliberately injected faults.
 func faults(ctx context.Context, p *patient) answer {
 	told, unread, err := fault.Told(ctx, p.r)
 	if err != nil {

@@ -39,12 +39,13 @@ func gnmiPort(ctx context.Context, p *patient) answer {
 	return well("%s answers", p.GNMI)
 }
 
-// Certificates that last no longer than this are to be renewed; mgmtd does so with its own at its start.
+// renewAhead is the remaining validity below which a certificate should be renewed. mgmtd renews its own at its
+// start.
 const renewAhead = 30 * 24 * time.Hour
 
-// certificate looks at what the gNMI server shows: its time, and whether our CA has signed it.
+// certificate checks the gNMI server's certificate: its validity, and whether our CA has signed it.
 func certificate(ctx context.Context, p *patient) answer {
-	// The certificate is to be seen whatever it is; it is judged below.
+	// Any certificate is accepted here; it is judged below.
 	conf := &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}, MinVersion: tls.VersionTLS12}
 	conn, err := (&tls.Dialer{Config: conf}).DialContext(ctx, "tcp", p.GNMI)
 	var plain tls.RecordHeaderError
@@ -143,7 +144,7 @@ func users(_ context.Context, p *patient) answer {
 	return well("%d users", len(list))
 }
 
-// rolesOf says what is wrong with the roles that users have.
+// rolesOf checks the roles of the users.
 func rolesOf(users []access.User, p *patient) (a answer, wrong bool) {
 	var lines io.Reader
 	if p.Roles != "" {
@@ -168,7 +169,7 @@ func rolesOf(users []access.User, p *patient) (a answer, wrong bool) {
 	}
 }
 
-// dataDir looks at the directory and at the keys in it.
+// dataDir checks the directory and the keys in it.
 func dataDir(_ context.Context, p *patient) answer {
 	info, err := os.Stat(p.Data)
 	switch {
@@ -267,7 +268,7 @@ func descriptors(_ context.Context, p *patient) answer {
 	return told
 }
 
-// versions compares the file that each daemon runs with this one.
+// versions compares the executable of each daemon with this one.
 func versions(_ context.Context, p *patient) answer {
 	list, err := tamtams(p.proc)
 	if err != nil || len(list) == 0 {

@@ -10,13 +10,13 @@ import (
 	"tamtam/swss"
 )
 
-// leastRedis is the oldest version whose scripts may write after they have popped, as those of ProducerState do.
+// leastRedis is the oldest version whose scripts may write after a pop, as those of ProducerState do.
 const leastRedis = 5
 
-// Above this share of a limit there is no reserve.
+// nearlyFull is the share of a limit above which there is no reserve.
 const nearlyFull = 0.9
 
-// maxSkew is how far the clocks of Redis' machine and of this one may be apart.
+// maxSkew is the largest accepted difference between the clocks of Redis' machine and of this one.
 const maxSkew = time.Second
 
 func redisChecks() []check {
@@ -33,7 +33,7 @@ func redisChecks() []check {
 	}
 }
 
-// reach asks the server for all that it says of itself.
+// reach checks that the server answers, and reads its information.
 func reach(ctx context.Context, p *patient) answer {
 	d := p.r.DB(swss.ConfigDB)
 	start := time.Now()
@@ -64,7 +64,7 @@ func parseInfo(text string) map[string]string {
 	return info
 }
 
-// notSaid is the answer where the server keeps something for itself; the one embedded in tamtam up does.
+// notSaid returns the result for information that the server does not provide, such as the one embedded in tamtam up.
 func notSaid(what string) answer { return unknown("the server does not say its %s", what) }
 
 func (p *patient) number(of map[string]string, name string) (uint64, bool) {
@@ -193,7 +193,7 @@ func clients(_ context.Context, p *patient) answer {
 	return well("%d of %d", n, most)
 }
 
-// used are the databases that the daemons work on.
+// used lists the databases that the daemons work on.
 var used = []swss.DBName{
 	swss.ApplDB, swss.ASICDB, swss.CountersDB, swss.ConfigDB, swss.FlexCounterDB, swss.StateDB,
 }

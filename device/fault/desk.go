@@ -20,13 +20,13 @@ import (
 
 // Times of a desk.
 const (
-	beat     = time.Second     // rows are written that often
-	life     = 5 * time.Second // and live for that long
-	patience = 5 * time.Second // for one thing that Redis is asked for
+	beat     = time.Second     // interval between writes of the row
+	life     = 5 * time.Second // time until the row expires
+	patience = 5 * time.Second // limit for one request to Redis
 )
 
-// A Desk takes requests to inject faults into one daemon, and tells what is injected. A nil Desk takes none and knows
-// of none.
+// A Desk handles requests to inject faults into one daemon, and reports the injected faults. A nil Desk accepts none
+// and has none.
 type Desk struct {
 	*Rules
 	redis   *swss.Redis
@@ -36,18 +36,18 @@ type Desk struct {
 	told    []string // ids in the daemon's row
 }
 
-// NewDesk returns the desk of a daemon. One that is not allowed takes no requests: it mends what an earlier process of
-// the daemon has left.
+// NewDesk returns the desk of a daemon. If allowed is false, it accepts no requests, and only undoes the faults that
+// an earlier process of the daemon has left.
 func NewDesk(daemon string, r *swss.Redis, allowed bool, log *slog.Logger) *Desk {
 	d := &Desk{Rules: NewRules(time.Now), redis: r, log: log, allowed: allowed}
 	d.at = daemon
 	return d
 }
 
-// Takes reports whether the daemon takes faults.
+// Takes reports whether the daemon accepts faults.
 func (d *Desk) Takes() bool { return d != nil && d.allowed }
 
-// SAI puts the faults in front of a chip.
+// SAI returns the chip behind a layer that injects the faults.
 func (d *Desk) SAI(next sai.API) sai.API {
 	if !d.Takes() {
 		return next
@@ -55,7 +55,7 @@ func (d *Desk) SAI(next sai.API) sai.API {
 	return d.Rules.SAI(next)
 }
 
-// Notified is that of [Rules].
+// Notified returns how often a notification must be passed on; see [Rules.Notified].
 func (d *Desk) Notified(n sai.Notification) int {
 	if !d.Takes() {
 		return 1
@@ -63,7 +63,7 @@ func (d *Desk) Notified(n sai.Notification) int {
 	return d.Rules.Notified(n)
 }
 
-// Disturb is what disturbs the messages that a daemon hears; nil: nothing.
+// Disturb returns the function that disturbs the messages that a daemon receives; nil means that there is none.
 func (d *Desk) Disturb() func(channel string) int {
 	if !d.Takes() {
 		return nil
@@ -71,7 +71,7 @@ func (d *Desk) Disturb() func(channel string) int {
 	return d.Delivered
 }
 
-// InForce says which faults are in force, in words, and since when; "": none.
+// InForce returns a text about the faults in force, and since when; "" means that there are none.
 func (d *Desk) InForce() (text string, since time.Time) {
 	if !d.Takes() {
 		return "", time.Time{}
@@ -79,12 +79,12 @@ func (d *Desk) InForce() (text string, since time.Time) {
 	return words(d.List())
 }
 
-// Run takes requests until ctx ends, and takes back then what was injected.
+// Run handles requests until ctx ends, and then undoes all faults.
 func (d *Desk) Run(ctx context.Context) error {
 	if d == nil {
 		return nil
 	}
-	for !d.mended(ctx) { // Redis is not there yet
+	for !d.mended(ctx) { // Redis is not available yet
 		select {
 		case <-ctx.Done():
 			return nil
@@ -116,7 +116,8 @@ func (d *Desk) Run(ctx context.Context) error {
 	}
 }
 
-// mended mends what an earlier process has left: Redis, and its rows.
+// mended undoes the faults that an earlier process has left in Redis and in its rows. It reports whether that
+// succeeded.
 func (d *Desk) mended(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -125,7 +126,7 @@ func (d *Desk) mended(ctx context.Context) bool {
 	) == nil
 }
 
-// work answers requests, takes back what is over, and tells.
+// work answers requests, undoes expired faults, and reports.
 func (d *Desk) work(ctx context.Context, requests *swss.NotificationConsumer) {
 	asked, _ := requests.Pops(ctx) // it never fails
 	for _, q := range asked {
@@ -133,14 +134,14 @@ func (d *Desk) work(ctx context.Context, requests *swss.NotificationConsumer) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	// The former process of another daemon may never come back.
+	// The former process of another daemon may never return.
 	overdue := func(by string, until time.Time) bool { return by != d.at && time.Since(until) > 2*beat }
 	if err := errors.Join(d.undo(ctx), d.makeRoom(ctx, overdue), d.tell(ctx, d.List())); err != nil && ctx.Err() == nil {
-		d.log.Debug("faults on purpose", "error", err) // Redis is away, paused or full: tried again
+		d.log.Debug("faults on purpose", "error", err) // Redis is away, paused or full: the next call tries again
 	}
 }
 
-// nextEnd is when the next fault is over.
+// nextEnd returns the end of the fault that expires next.
 func (d *Desk) nextEnd() (at time.Time, ok bool) {
 	for _, n := range d.List() {
 		if n.Over == "" && n.Until.After(d.now()) && (!ok || n.Until.Before(at)) {
@@ -150,7 +151,7 @@ func (d *Desk) nextEnd() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// leave takes back everything: the daemon ends.
+// leave undoes all faults, since the daemon ends.
 func (d *Desk) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -162,7 +163,7 @@ func (d *Desk) leave(ctx context.Context) {
 
 func (d *Desk) table() *swss.Table { return swss.NewTable(d.redis.DB(swss.StateDB), Table) }
 
-// tell writes the daemon's row. A Redis that is full keeps the one that it has.
+// tell writes the daemon's row. If Redis is full, the old row stays.
 func (d *Desk) tell(ctx context.Context, list []Injected) error {
 	row := swss.FieldValues{}
 	for _, n := range list {
@@ -194,7 +195,7 @@ func (d *Desk) tell(ctx context.Context, list []Injected) error {
 	return nil
 }
 
-// answer does what is asked for and says what came of it.
+// answer performs a request and sends the result.
 func (d *Desk) answer(ctx context.Context, q swss.KeyOpFieldsValues) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -229,7 +230,7 @@ func (d *Desk) answer(ctx context.Context, q swss.KeyOpFieldsValues) {
 	}
 }
 
-// inject puts a fault in force: told first, then done, then answered.
+// inject puts a fault in force. It first reports the fault, then injects it, then answers.
 func (d *Desk) inject(ctx context.Context, row swss.FieldValues, done func(redis.Cmdable, Injected) error) error {
 	f, err := Parse(row)
 	if err != nil {
@@ -270,21 +271,21 @@ func (d *Desk) inject(ctx context.Context, row swss.FieldValues, done func(redis
 	return done(d.redis.DB(swss.StateDB).Client(), n.Injected)
 }
 
-// A Clock is one that can be set: that of a simulated chip.
+// A Clock is a clock that can be set: that of a simulated chip.
 type Clock interface {
 	StepClock(d time.Duration) error
 	SetClockSynchronised(bool)
 }
 
-// clocks are those of a daemon with a chip.
+// clocks holds the clocks of a daemon with a chip.
 type clocks struct {
 	mu         sync.Mutex
-	chip       Clock // nil: there is none yet
+	chip       Clock // nil means that there is none yet
 	ahead      time.Duration
 	hostsAhead time.Duration
 }
 
-// Drive gives the desk a new chip, which is set as the one before was.
+// Drive gives the desk a new chip, and sets its clock like that of the old one.
 func (d *Desk) Drive(chip Clock) error {
 	if !d.Takes() {
 		return nil
@@ -299,7 +300,7 @@ func (d *Desk) Drive(chip Clock) error {
 	return c.set(c.ahead)
 }
 
-// Ahead is how far the chip's clock is ahead of the host's, by faults.
+// Ahead returns by how much faults have set the chip's clock ahead of the host's.
 func (d *Desk) Ahead() time.Duration {
 	if !d.Takes() {
 		return 0
@@ -309,7 +310,7 @@ func (d *Desk) Ahead() time.Duration {
 	return d.clocks.ahead - d.clocks.hostsAhead
 }
 
-// step sets a clock, and back when the fault is over.
+// step sets a clock, and sets it back when the fault ends.
 func (c *clocks) step(n *rule) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -340,7 +341,7 @@ func (c *clocks) step(n *rule) error {
 	return nil
 }
 
-// set sets the chip's clock. Nobody vouches for it from then on.
+// set steps the chip's clock. The chip then reports the clock as not synchronised.
 func (c *clocks) set(step time.Duration) error {
 	if c.chip == nil {
 		return errors.New("there is no chip yet")

@@ -22,7 +22,7 @@ func servers(t *testing.T, f func(t *testing.T, r *swss.Redis)) {
 	t.Run("redis-server", func(t *testing.T) { f(t, swsstest.StartServer(t).Open()) })
 }
 
-// open opens the desk of a daemon, as the daemon does, and returns what ends it.
+// open opens the desk of a daemon, as the daemon does, and returns a function that ends it.
 func open(t *testing.T, r *swss.Redis, daemon string, allowed bool) (*Desk, func()) {
 	t.Helper()
 	d := NewDesk(daemon, r, allowed, slog.New(slog.DiscardHandler))
@@ -69,12 +69,12 @@ func inject(t *testing.T, r *swss.Redis, f Fault) Injected {
 	return n
 }
 
-// write writes a row, if Redis takes it.
+// write writes a row, if Redis accepts it.
 func write(t *testing.T, r *swss.Redis) error {
 	return swss.NewTable(r.DB(swss.ApplDB), "T").Set(t.Context(), "k", swss.FieldValues{"f": "v"})
 }
 
-// A fault is in force when the request is answered, told until it is cleared, and gone then.
+// A fault is in force when the request is answered, is reported until it is cleared, and then gone.
 func TestInjectAndClear(t *testing.T) {
 	servers(t, func(t *testing.T, r *swss.Redis) {
 		d, _ := open(t, r, "syncd", true)
@@ -102,7 +102,8 @@ func TestInjectAndClear(t *testing.T) {
 	})
 }
 
-// Nobody takes a fault who may not, or is gone, or whose fault it is not: the answer says so, and nothing is told.
+// Faults are rejected by daemons that are not allowed, gone, or of the wrong kind. The answer contains the reason,
+// and no fault is reported.
 func TestRefused(t *testing.T) {
 	servers(t, func(t *testing.T, r *swss.Redis) {
 		health := swss.NewTable(r.DB(swss.StateDB), schema.StateHealth)
@@ -148,7 +149,7 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// Whatever comes in as a request: the desk goes on, and answers who waits for an answer.
+// After any request, the desk continues, and answers clients that wait for an answer.
 func TestHostileRequests(t *testing.T) {
 	servers(t, func(t *testing.T, r *swss.Redis) {
 		open(t, r, "syncd", true)
@@ -181,8 +182,8 @@ func TestHostileRequests(t *testing.T) {
 	})
 }
 
-// While Redis is full it takes no rows, an alarm is there already, and what is told stays told; a further fault that
-// could not be told is refused. When the fault is cleared Redis has the room that it had.
+// While Redis is full, it rejects rows, an alarm is already written, and reported faults stay reported. A further
+// fault that could not be reported is rejected. When the fault is cleared, Redis has its former limit.
 func TestRedisFull(t *testing.T) {
 	servers(t, func(t *testing.T, r *swss.Redis) {
 		room := func() string {
@@ -219,7 +220,7 @@ func TestRedisFull(t *testing.T) {
 	})
 }
 
-// It ends by itself too.
+// A full Redis also ends by itself.
 func TestRedisFullEnds(t *testing.T) {
 	servers(t, func(t *testing.T, r *swss.Redis) {
 		open(t, r, "syncd", true)
@@ -228,8 +229,8 @@ func TestRedisFullEnds(t *testing.T) {
 	})
 }
 
-// A process that is killed leaves Redis full: the next of the same name mends that, allowed or not, and one of another
-// name that takes faults when the time is over.
+// A process that is killed leaves Redis full. The next one of the same name mends that, allowed or not. One of
+// another name that accepts faults does so after the fault's end.
 func TestRedisLeftFull(t *testing.T) {
 	servers(t, func(t *testing.T, r *swss.Redis) {
 		for _, tt := range []struct {
@@ -237,7 +238,7 @@ func TestRedisLeftFull(t *testing.T) {
 			allowed bool
 			until   time.Duration
 		}{{"syncd", true, time.Hour}, {"syncd", false, time.Hour}, {"tammgrd", true, -time.Minute}} {
-			killed := NewDesk("syncd", r, true, slog.New(slog.DiscardHandler)) // nobody runs it
+			killed := NewDesk("syncd", r, true, slog.New(slog.DiscardHandler)) // its Run is never called
 			n, err := killed.next(Fault{Kind: RedisFull, For: time.Hour})
 			if err != nil {
 				t.Fatal(err)
@@ -263,7 +264,7 @@ func TestRedisLeftFull(t *testing.T) {
 	})
 }
 
-// A Redis that evicts would lose rows where it has no room: it is not made full.
+// A Redis that evicts would lose rows when full, so it is not filled.
 func TestRedisThatEvictsIsNotFilled(t *testing.T) {
 	r := swsstest.StartServer(t).Open()
 	r.DB(swss.ConfigDB).Client().ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru")
@@ -277,7 +278,7 @@ func TestRedisThatEvictsIsNotFilled(t *testing.T) {
 	}
 }
 
-// A paused Redis answers nobody before the time is over; then the fault is over too.
+// A paused Redis answers no client before the end of the pause; then the fault ends too.
 func TestRedisPause(t *testing.T) {
 	servers(t, func(t *testing.T, r *swss.Redis) {
 		open(t, r, "syncd", true)
@@ -289,7 +290,7 @@ func TestRedisPause(t *testing.T) {
 	})
 }
 
-// A slow Redis answers late, and everybody in the end.
+// A slow Redis answers late, but finally answers every client.
 func TestRedisSlow(t *testing.T) {
 	servers(t, func(t *testing.T, r *swss.Redis) {
 		open(t, r, "syncd", true)
@@ -304,7 +305,7 @@ func TestRedisSlow(t *testing.T) {
 	})
 }
 
-// An emptied database is empty, and the others are not; what has happened is told although STATE_DB is gone.
+// Only the emptied database is empty, and the fault is reported although STATE_DB was emptied.
 func TestRedisEmpty(t *testing.T) {
 	servers(t, func(t *testing.T, r *swss.Redis) {
 		open(t, r, "syncd", true)
@@ -328,7 +329,7 @@ func TestRedisEmpty(t *testing.T) {
 	})
 }
 
-// A face is a clock that notes how it is set.
+// A face is a clock that records how it is set.
 type face struct {
 	mu     sync.Mutex
 	ahead  time.Duration
@@ -357,7 +358,7 @@ func (f *face) is(t *testing.T, ahead time.Duration, synced bool) {
 	}
 }
 
-// A clock is set and, when the fault is over, back; nobody vouches for it meanwhile. A chip that is new is set too.
+// A clock is set, and set back when the fault ends. Meanwhile it is not synchronised. A new chip is set too.
 func TestClockStep(t *testing.T) {
 	r := swsstest.Start(t)
 	d, stop := open(t, r, "syncd", true)
@@ -391,7 +392,7 @@ func TestClockStep(t *testing.T) {
 	}
 }
 
-// A desk that is none disturbs nothing.
+// A nil desk, or one that is not allowed, disturbs nothing.
 func TestNoDesk(t *testing.T) {
 	var none *Desk
 	for _, d := range []*Desk{none, NewDesk("syncd", swsstest.Start(t), false, nil)} {

@@ -13,10 +13,10 @@ import (
 	"tamtam/swss/schema"
 )
 
-// mostWaiting is how many requests may wait: each takes the chip's time.
+// mostWaiting is how many requests may wait; each costs the chip time.
 const mostWaiting = 16
 
-// mostName bounds the names of requests, in bytes.
+// mostName is the largest length of the names of requests, in bytes.
 const mostName = 200
 
 // A desk answers requests about a chip.
@@ -26,7 +26,7 @@ type desk struct {
 	log      *slog.Logger
 	listener *swss.Listener
 	requests *swss.NotificationConsumer
-	settings *swss.Subscriber // the switch's row
+	settings *swss.Subscriber // subscribes to the switch's row
 	asks     map[string]asked
 }
 
@@ -39,8 +39,8 @@ func newDesk(r *swss.Redis, chip *saisim.Chip, log *slog.Logger) *desk {
 	return d
 }
 
-// Serve answers requests about a chip until ctx ends. A request that comes while Redis is away is lost, as its answer
-// would be.
+// Serve answers requests about a chip until ctx ends. Requests sent while Redis is away are lost, and so would be
+// their answers.
 func Serve(ctx context.Context, r *swss.Redis, chip *saisim.Chip, log *slog.Logger) error {
 	d := newDesk(r, chip, log)
 	defer d.listener.Close()
@@ -48,7 +48,7 @@ func Serve(ctx context.Context, r *swss.Redis, chip *saisim.Chip, log *slog.Logg
 	return nil
 }
 
-// Start is Serve that goes on behind it, until it is stopped: who asks from now on is answered.
+// Start acts like [Serve], but runs in the background until stopped. All requests sent after its return are answered.
 func Start(ctx context.Context, r *swss.Redis, chip *saisim.Chip, log *slog.Logger) (stop func(), err error) {
 	d := newDesk(r, chip, log)
 	if err := d.listener.Sync(ctx); err != nil {
@@ -89,8 +89,8 @@ func (d *desk) serve(ctx context.Context) {
 	}
 }
 
-// keepAsTold has the chip keep those packets that the switch's row says. Without a row, or one that can be read, it
-// keeps drops.
+// keepAsTold makes the chip keep the packets that the switch's row selects. Without a valid row, the chip keeps
+// drops.
 func (d *desk) keepAsTold(ctx context.Context) {
 	rows, err := d.settings.Pops(ctx)
 	if err != nil && ctx.Err() == nil {
@@ -104,7 +104,7 @@ func (d *desk) keepAsTold(ctx context.Context) {
 	}
 }
 
-// An asked says what becomes of a request.
+// An asked is a function that answers a request.
 type asked func(context.Context, *swss.Redis, *saisim.Chip, string) ([]byte, error)
 
 func busy(context.Context, *swss.Redis, *saisim.Chip, string) ([]byte, error) {
@@ -115,7 +115,7 @@ func busy(context.Context, *swss.Redis, *saisim.Chip, string) ([]byte, error) {
 func answer(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q swss.KeyOpFieldsValues, ask asked) error {
 	name, ok := strings.CutPrefix(q.Key, schema.PacketTraceAnswers)
 	if !ok || name == "" || len(name) > mostName || strings.ContainsAny(name, "|: ") || ask == nil {
-		return nil // nobody waits for it
+		return nil // no client waits for it
 	}
 	say := func(word, text string) error {
 		fields := []swss.Pair{{Field: word, Value: text}}

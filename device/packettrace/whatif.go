@@ -13,37 +13,37 @@ import (
 	"tamtam/saisim/drop"
 )
 
-// A Change is one entry that was otherwise, and what became of the packet then, which the chip was asked again for.
+// A Change is a change of one entry, and the fate of the packet when the chip is asked again with it.
 type Change struct {
 	Change string `json:"change"`
 	Fate   string `json:"fate"`
 }
 
-// A WouldPass are the changes of one entry each with which a packet would be sent, of those that were tried. Of the
-// rest, that there was no time for, it is not known.
+// A WouldPass lists the changes of single entries with which a packet would be sent, among those that were tried. The
+// others were not tried for lack of time, so their effect is unknown.
 type WouldPass struct {
 	If       []Change `json:"if"`
 	Tried    int      `json:"tried"`
 	NotTried int      `json:"not-tried"`
 }
 
-// frameOverhead is what a frame has besides its IP packet, at most: Ethernet, tag, FCS.
+// frameOverhead is the largest number of bytes that a frame adds to its IP packet: Ethernet, tag, FCS.
 const frameOverhead = 22
 
-// Bounds of what is tried. A fork of a chip with large tables takes a while.
+// Limits for the changes that are tried. A fork of a chip with large tables takes a while.
 const (
 	mostTried = 24
 	tryFor    = 8 * time.Second
 )
 
-// A candidate is a change of one entry that may let the packet pass. One of the operator's is more than one of the
-// chip's where the MTU of a port is that of its router interface, too.
+// A candidate is a change that may let the packet pass. It is one entry for the operator. For the chip it may be
+// several: the MTU of a port is also that of its router interface.
 type candidate struct {
 	what string
 	rows config.Change
 }
 
-// wouldPass tries what may let a packet pass that nobody gets, one entry at a time.
+// wouldPass tries changes that may let a dropped packet pass, one entry at a time.
 func (n *names) wouldPass(
 	ctx context.Context, t *saisim.PacketTrace, port saisim.PortID, frame []byte,
 ) (*WouldPass, error) {
@@ -84,7 +84,7 @@ func passes(copies []Copy) bool {
 	return slices.ContainsFunc(copies, func(c Copy) bool { return c.Fate == fateSent })
 }
 
-// A doubter thinks of entries that may be in the way. Whether they are is for the chip to say.
+// A doubter collects candidates: changes of entries that may block a packet. Only the chip can verify them.
 type doubter struct {
 	*names
 	in    saisim.PortID
@@ -96,7 +96,7 @@ func (d *doubter) try(row config.Row, gone bool, format string, args ...any) {
 	d.list = append(d.list, candidate{fmt.Sprintf(format, args...), config.Change{{Row: row, Gone: gone}}})
 }
 
-// finding doubts the entry that was found in a table, or that there is none.
+// finding adds candidates for the entry that was found in a table, or for its absence.
 func (d *doubter) finding(f *saisim.Finding) {
 	switch f.Table {
 	case "chip.acl", "chip.egress_acl":
@@ -142,7 +142,7 @@ func (d *doubter) address(f *saisim.Finding) {
 	}
 }
 
-// bridgePort doubts that a bridge port is up and in a VLAN.
+// bridgePort adds candidates that set a bridge port up or add it to a VLAN.
 func (d *doubter) bridgePort(b config.BridgePort, vid uint16) {
 	if !b.Admin {
 		b.Admin = true
@@ -160,7 +160,7 @@ func (d *doubter) bridgePort(b config.BridgePort, vid uint16) {
 	d.try(v, false, "%s a member of Vlan%d", d.name(b.ID), vid)
 }
 
-// neighborOf doubts a next hop.
+// neighborOf adds candidates for the neighbour of a next hop.
 func (d *doubter) neighborOf(f *saisim.Finding) {
 	i, ok := find(d.tables.Interfaces, func(i config.Interface) bool { return i.On == f.In })
 	if !ok {
@@ -179,7 +179,7 @@ func (d *doubter) neighborOf(f *saisim.Finding) {
 	d.routerInterface(i)
 }
 
-// someMAC is the address of a neighbour that is not there.
+// someMAC is the address of a neighbour that does not exist.
 var someMAC = config.MAC{2, 0, 0, 0, 0, 2}
 
 func (d *doubter) newNeighbor(i config.Interface, ip netip.Addr) {
@@ -187,7 +187,7 @@ func (d *doubter) newNeighbor(i config.Interface, ip netip.Addr) {
 	d.try(x, false, "%s a neighbour at %s", ip, d.name(i.ID))
 }
 
-// routerInterface doubts a router interface.
+// routerInterface adds candidates for the settings of a router interface.
 func (d *doubter) routerInterface(i config.Interface) {
 	name := d.name(i.ID)
 	if !i.Up4 || !i.Up6 {
@@ -208,7 +208,7 @@ func (d *doubter) routerInterface(i config.Interface) {
 	}
 }
 
-// reason doubts what a reason to drop at a port points at.
+// reason adds candidates for a drop reason at a port.
 func (d *doubter) reason(why drop.Reason, at saisim.PortID) {
 	switch why {
 	case drop.PortDown, drop.EgressDown:
@@ -241,7 +241,7 @@ func (d *doubter) reason(why drop.Reason, at saisim.PortID) {
 	}
 }
 
-// router is the router interface that the packet comes to.
+// router returns the router interface at which the packet arrives.
 func (d *doubter) router() (config.Interface, bool) {
 	var tag *uint16
 	if v, err := strconv.ParseUint(d.frame["vlan"], 10, 16); err == nil {
@@ -261,7 +261,7 @@ func (d *doubter) portUp(id saisim.PortID) {
 	}
 }
 
-// port tries a port that is otherwise.
+// port adds a changed port as a candidate.
 func (d *doubter) port(id saisim.PortID, change func(*config.Port), what string) {
 	if p, ok := find(d.tables.Ports, func(p config.Port) bool { return p.Port == id }); ok {
 		change(&p)
@@ -269,7 +269,7 @@ func (d *doubter) port(id saisim.PortID, change func(*config.Port), what string)
 	}
 }
 
-// admission doubts what the port lets in.
+// admission adds candidates for the tagging and VLANs that the port admits.
 func (d *doubter) admission() {
 	p, ok := find(d.tables.Ports, func(p config.Port) bool { return p.Port == d.in })
 	if !ok {
@@ -296,7 +296,7 @@ func (d *doubter) admission() {
 	}
 }
 
-// flood doubts that a VLAN, and the switch, do not flood.
+// flood adds candidates that let a VLAN, and the switch, flood.
 func (d *doubter) flood() {
 	for _, v := range d.tables.VLANs {
 		if v.NoFlood != (config.Flood{}) {
@@ -310,10 +310,10 @@ func (d *doubter) flood() {
 	}
 }
 
-// mostHops bounds the next hops that are tried for a route that is not there.
+// mostHops is the largest number of next hops that are tried for a missing route.
 const mostHops = 4
 
-// route doubts that there is a way to the destination.
+// route adds candidates for the route to the destination.
 func (d *doubter) route() {
 	dst, err := netip.ParseAddr(d.frame["dst"])
 	if err != nil {
@@ -332,7 +332,7 @@ func (d *doubter) route() {
 	d.hostRoute()
 }
 
-// hostRoute doubts that no route is more specific than the one that was found, by next hops that there are.
+// hostRoute adds host routes by existing next hops as candidates.
 func (d *doubter) hostRoute() {
 	dst, err := netip.ParseAddr(d.frame["dst"])
 	if err != nil {
@@ -349,7 +349,7 @@ func (d *doubter) hostRoute() {
 	}
 }
 
-// queues doubts the limits of a port's queues.
+// queues adds candidates without the limits of a port's queues.
 func (d *doubter) queues(id saisim.PortID) {
 	p, ok := find(d.tables.Ports, func(p config.Port) bool { return p.Port == id })
 	if !ok {

@@ -15,27 +15,27 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// listDrops is the operation that asks for drops.
+// listDrops is the operation that requests drops.
 const listDrops = "list-drops"
 
-// lastDrops is how many drops are shown one by one.
+// lastDrops is how many drops are shown individually.
 const lastDrops = 20
 
-// freshBook is how long the book of drops is shown to others who ask: it takes syncd's time.
+// freshBook is how long the account of drops is cached, since each request costs syncd time.
 const freshBook = 2 * time.Second
 
 // bookWait is the default of Config.BookWait.
 const bookWait = 2 * time.Second
 
-// A bookDesk reads the book of drops.
+// A bookDesk reads the account of drops.
 type bookDesk struct {
-	turn chan struct{} // who holds it reads
+	turn chan struct{} // semaphore of the one reader
 	wait time.Duration
 	at   time.Time
-	last *web.Book // nil: nothing was read
+	last *web.Book // nil means that nothing was read
 }
 
-// read returns the book, for who may ask for it.
+// read returns the account, or an error text if the client may not request it.
 func (d *bookDesk) read(ctx context.Context, r *reader) *web.Book {
 	if err := mgmt.LooksOf(r.engine).MayDo(ctx, listDrops); err != nil {
 		return &web.Book{Error: status.Convert(err).Message()}
@@ -59,18 +59,18 @@ func (d *bookDesk) read(ctx context.Context, r *reader) *web.Book {
 		if ctx.Err() != nil {
 			return book
 		}
-		d.last, d.at = book, r.now() // that nobody answers, too: else each who asks waits
+		d.last, d.at = book, r.now() // errors too: otherwise each client would wait
 	}
 	return d.last
 }
 
-// take asks syncd for the drops by reason, port or rule.
+// take requests from syncd the drops by reason, port or rule.
 func take(ctx context.Context, r *reader, by string, book *web.Book) error {
 	last := 0
 	if by == "rule" {
 		last = lastDrops
 	}
-	// A name of its own each would stay in STATE_DB for a minute.
+	// A unique name for each request would stay in STATE_DB for a minute.
 	request := fmt.Sprintf(`{"by":%q,"last":%d,"id":"page-%s"}`, by, last, by)
 	text, err := mgmt.LooksOf(r.engine).Look(ctx, listDrops, []byte(request))
 	if err != nil {
@@ -95,7 +95,7 @@ func take(ctx context.Context, r *reader, by string, book *web.Book) error {
 	return fill(book, &a.Answer)
 }
 
-// fill takes what an answer says of all drops, and of the last ones.
+// fill copies the totals and the last drops of an answer.
 func fill(book *web.Book, a *packettrace.DropsAnswer) (err error) {
 	book.Total, book.Kept, book.Forgotten = a.Total, a.Kept, a.Forgotten
 	if book.Since, err = time.Parse(time.RFC3339Nano, a.Since); err != nil {
@@ -122,7 +122,7 @@ func fill(book *web.Book, a *packettrace.DropsAnswer) (err error) {
 	return nil
 }
 
-// lookup is a look into a table in words.
+// lookup returns a table lookup as text.
 func lookup(l packettrace.Lookup) string {
 	words := []string{l.Table, "miss"}
 	if l.Hit {

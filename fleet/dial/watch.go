@@ -15,20 +15,20 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// An Event is what a target sent, or what became of its connection.
+// An Event is a message of a target, or a change of its connection.
 type Event struct {
 	Target  string
-	Session string // empty for what concerns the target
+	Session string // empty for an event of the whole target
 	Kind    EventKind
-	// Settings of the session; with a zero role they are not known, since the session does not exist.
+	// Settings of the session. A zero role means that the session does not exist and its settings are unknown.
 	Settings altmark.Session
 	Period   altmark.Period
-	Arrived  time.Time // of Period, by the clock of this host; zero: it was reported before the subscription
-	Err      error     // of Lost and Bad
-	Notice   string    // of a path, which Target names
+	Arrived  time.Time // arrival of Period, by the clock of this host; zero if it was reported before the subscription
+	Err      error     // set for Lost and Bad
+	Notice   string    // of a path, whose name is in Target
 }
 
-// News returns in words what the event says of the target or the session, and whether that is not well.
+// News describes the event of the target or the session in words, and reports whether it is a problem.
 func (e Event) News() (text string, bad bool) {
 	switch {
 	case e.Kind == Synced:
@@ -45,7 +45,7 @@ func (e Event) News() (text string, bad bool) {
 	return fmt.Sprintf("%s, %s, every %s", e.Settings.Role, e.Settings.Method, e.Settings.Interval), false
 }
 
-// EventKind says which fields of an Event are used.
+// EventKind defines which fields of an Event are used.
 type EventKind uint8
 
 // The kinds.
@@ -53,19 +53,19 @@ const (
 	Settings EventKind = iota + 1
 	Period
 	Synced // all that existed has been sent
-	Lost   // the connection ended; it is made again
-	Bad    // the target sent something that cannot be understood
-	Notice // something that is to be known of a path
+	Lost   // the connection was lost; the watch reconnects
+	Bad    // the target sent something invalid
+	Notice // a remark about a path
 )
 
-// Bounds of the wait before a connection is made again.
+// Bounds of the wait before a reconnect.
 const (
 	minRetry = 200 * time.Millisecond
 	maxRetry = 5 * time.Second
 )
 
-// Watch calls tell with what a target sends about sessions, until ctx ends, and connects again whenever
-// the connection is lost. The error is about the options.
+// Watch calls tell with a target's messages about sessions, until ctx ends, and reconnects whenever the connection is
+// lost. It returns an error if the options are invalid.
 func Watch(ctx context.Context, target string, sessions []string, o Options, tell func(Event)) error {
 	lost := func(err error) { tell(Event{Target: target, Kind: Lost, Err: err}) }
 	return o.again(ctx, target, lost, func(conn *grpc.ClientConn) (synced bool, err error) {
@@ -78,7 +78,8 @@ func Watch(ctx context.Context, target string, sessions []string, o Options, tel
 	})
 }
 
-// again reads a target until ctx ends, over and over. Once says whether all that existed was sent before it failed.
+// again reads a target until ctx ends, and reconnects on failure. once reports whether all that existed was sent before
+// it failed.
 func (o Options) again(
 	ctx context.Context, target string, lost func(error), once func(*grpc.ClientConn) (synced bool, err error),
 ) error {
@@ -112,7 +113,6 @@ type watch struct {
 	synced   bool
 }
 
-// once reads a subscription to its end.
 func (w *watch) once(ctx context.Context, conn *grpc.ClientConn, o Options, sessions []string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -142,8 +142,8 @@ func (w *watch) once(ctx context.Context, conn *grpc.ClientConn, o Options, sess
 	}
 }
 
-// take applies a notification. The time at which a switch sends what existed before the subscription
-// says nothing.
+// take applies a notification. Until the target is synced, the arrival time has no meaning, since the switch sends what
+// existed before the subscription.
 func (w *watch) take(n *gpb.Notification, now time.Time) {
 	if !w.synced {
 		now = time.Time{}
@@ -200,7 +200,6 @@ func (w *watch) take(n *gpb.Notification, now time.Time) {
 	}
 }
 
-// changes are what a notification changed of a session.
 type changes struct {
 	config  bool
 	periods map[string]bool

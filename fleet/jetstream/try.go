@@ -12,23 +12,24 @@ import (
 	"tamtam/fleet/stream"
 )
 
-// Codes of errors that JetStream's Go client has no name for.
+// Error codes without a name in JetStream's Go client.
 const (
-	noPeers       = 10005 // no suitable peers for placement: one of the cluster may be away
+	noPeers       = 10005 // no suitable peers for placement: a server of the cluster may be away
 	notClustered  = 10074 // replicas > 1 not supported in non-clustered mode
 	resources     = 10023 // insufficient resources
+	inProcess     = 10158 // duplicate message id is in process: an earlier try may still succeed
 	warnBehind    = 3 * time.Second
 	warnAgain     = 30 * time.Second
 	longestPause  = 250 * time.Millisecond
 	shortestPause = time.Millisecond
 )
 
-// passes says that an error may pass if one waits.
+// passes reports whether another try may succeed after this error.
 func passes(err error) bool {
 	var api *jetstream.APIError
 	if errors.As(err, &api) {
 		switch api.ErrorCode {
-		case noPeers, resources:
+		case noPeers, resources, inProcess:
 			return true
 		case notClustered, jetstream.JSErrCodeJetStreamNotEnabledForAccount, jetstream.JSErrCodeJetStreamNotEnabled:
 			return false
@@ -51,10 +52,10 @@ func passes(err error) bool {
 	return true
 }
 
-// errTrouble is said by the server, once, and not by all who wait for it.
+// errTrouble is logged by the server, once, and not by each caller that waits.
 var errTrouble = errors.New("its folder cannot be written for now")
 
-// try does something until it works, the error is one that lasts, or ctx ends.
+// try repeats an operation until it succeeds, fails for good, or ctx ends.
 func (l *Log) try(ctx context.Context, do func(context.Context) error) error {
 	var p pause
 	begin, warned := time.Now(), time.Time{}
@@ -76,10 +77,10 @@ func (l *Log) try(ctx context.Context, do func(context.Context) error) error {
 	}
 }
 
-// A pause grows each time.
+// A pause doubles each time.
 type pause struct{ next time.Duration }
 
-// wait waits, or until ctx ends or one of the channels has something.
+// wait waits for the pause, or until ctx ends or one of the channels has a message.
 func (p *pause) wait(ctx context.Context, wake ...<-chan *nats.Msg) error {
 	p.next = min(max(2*p.next, shortestPause), longestPause)
 	timer := time.NewTimer(p.next)

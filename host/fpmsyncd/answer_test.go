@@ -19,8 +19,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// offloaded returns the routes that zebra was told to be in the ASIC since the last call, by what it reads of them;
-// those that it was told to have left it begin with "not ".
+// offloaded returns the routes that were reported to zebra as in the ASIC since the last call, as zebra reads them.
+// Routes reported as gone from it begin with "not ".
 func (b *bench) offloaded() (list []string) {
 	b.t.Helper()
 	const routeFlags, offload, failed = 16 + 8, 0x4000, 0x20000000
@@ -51,13 +51,12 @@ func (b *bench) offloaded() (list []string) {
 	}
 }
 
-// responds publishes what orchagent does of a row that is in the ASIC; with few fields, as SONiC's.
+// responds publishes orchagent's report for a row that is in the ASIC, with only some fields, as SONiC's.
 func (b *bench) responds(key string, fields ...string) {
 	b.t.Helper()
 	b.publishes(schema.ResponseSuccess, key, fields)
 }
 
-// publishes publishes a message of orchagent's about a row.
 func (b *bench) publishes(op, key string, fields []string) {
 	b.t.Helper()
 	pairs := append([]swss.Pair{{Field: schema.FieldErrStr, Value: op}}, swss.Pairs(fieldsOf(fields))...)
@@ -68,7 +67,7 @@ func (b *bench) publishes(op, key string, fields []string) {
 	b.step()
 }
 
-// zebra is answered a route once, when orchagent reports that the row as it is now is in the ASIC.
+// zebra receives one answer for a route, when orchagent reports that the current row is in the ASIC.
 func TestRoutesInTheASICAreAnswered(t *testing.T) {
 	b := newBench(t)
 	b.do(func() { b.sync.Connected("zebra", b.answer) })
@@ -110,8 +109,8 @@ func TestRoutesInTheASICAreAnswered(t *testing.T) {
 	want("nobody is connected")
 }
 
-// What is there already is written once more for a zebra that begins anew, and what orchagent does not report for long
-// is written again; a message that says nothing new is not written for a zebra that was answered.
+// An existing row is written once more for a zebra that reconnects, and again if orchagent does not report it for long.
+// A message without changes causes no write for a zebra that was answered.
 func TestOrchagentIsAskedForAnswers(t *testing.T) {
 	b := newBench(t)
 	b.do(func() { b.sync.Connected("zebra", b.answer) })
@@ -159,7 +158,7 @@ func TestOrchagentIsAskedForAnswers(t *testing.T) {
 	}
 }
 
-// A zebra that does not read is answered later; nothing that it is owed is kept after it has gone.
+// A zebra that does not read is answered later; its pending answers are dropped when it disconnects.
 func TestZebraThatDoesNotRead(t *testing.T) {
 	b := newBench(t)
 	reads := false
@@ -241,7 +240,7 @@ func TestAnswersAreTrue(t *testing.T) {
 					delete(answered, prefix)
 					continue
 				}
-				hop := zebra[prefix] // once taken back, the answer names the route alone
+				hop := zebra[prefix] // after a retraction, the answer contains only the route
 				if _, via, ok := strings.Cut(line, "via "); ok {
 					hop, _, _ = strings.Cut(via, " ")
 				}
@@ -256,7 +255,7 @@ func TestAnswersAreTrue(t *testing.T) {
 				}
 			}
 		}
-		program := func(prefix string) { // orchagent takes the row as it is
+		program := func(prefix string) { // orchagent programs the current row
 			row, there, err := swss.NewTable(b.r.DB(swss.ApplDB), schema.AppRoute).Get(t.Context(), prefix)
 			if err != nil {
 				t.Fatal(err)
@@ -314,7 +313,7 @@ func TestAnswersAreTrue(t *testing.T) {
 	})
 }
 
-// The messages that are kept whole are limited; others keep their destination.
+// The size of completely kept messages is limited; beyond that only the destination is kept.
 func TestShortMessages(t *testing.T) {
 	o := newOwes(func([]byte) bool { return true })
 	o.size = mostOwed
@@ -332,7 +331,7 @@ func TestShortMessages(t *testing.T) {
 	}
 }
 
-// A client of FPM over TCP reads its answer, and one that does not read blocks nothing.
+// An FPM client over TCP reads its answer, and one that does not read blocks nothing.
 func TestServeWritesAnswers(t *testing.T) {
 	b := newBench(t)
 	client, server := net.Pipe()
@@ -344,7 +343,7 @@ func TestServeWritesAnswers(t *testing.T) {
 	if _, err := client.Write(frame); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.Write([]byte{1, 1, 0, 4}); err != nil { // it is read behind the first
+	if _, err := client.Write([]byte{1, 1, 0, 4}); err != nil { // it is read after the first
 		t.Fatal(err)
 	}
 	b.step()

@@ -13,12 +13,12 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A street is hosts at Ethernet0, of whom some live; some have a static row, of tammgrd or of somebody else.
+// A street is hosts at Ethernet0. Some are alive, and some have a static row of tammgrd or of another client.
 type street struct {
 	*bench
 	*rand.Rand
 	lives  [5]bool
-	static [5]string // its MAC address; "": there is none
+	static [5]string // its MAC address; "" if there is none
 	config [5]bool   // the static row is tammgrd's
 }
 
@@ -36,7 +36,7 @@ func (s *street) row(i int) swss.FieldValues {
 	return row
 }
 
-// answer has those who live answer whom they are asked for.
+// answer answers the ARP requests for hosts that are alive.
 func (s *street) answer() {
 	s.Helper()
 	for again := true; again; {
@@ -67,12 +67,12 @@ func (s *street) passAnswered(d time.Duration) {
 	}
 }
 
-// op is one thing that happens.
+// op performs one random operation, and describes it.
 func (s *street) op() string {
 	i := s.IntN(len(s.lives))
 	name := "Ethernet0:" + s.addr(i)
 	switch s.IntN(9) {
-	case 0, 1: // tammgrd's row, or somebody else's where nobody has one
+	case 0, 1: // tammgrd's row, or another client's where there is none
 		mac, config := fmt.Sprintf("02:00:00:00:09:%02x", s.IntN(256)), s.IntN(3) > 0
 		if row := s.row(i); s.static[i] != "" || !config && row != nil {
 			return "nothing"
@@ -115,8 +115,8 @@ func (s *street) op() string {
 	return "time"
 }
 
-// Whatever happens in whatever order, a row of NEIGH_TABLE is its owner's: a static one stays as it was written until
-// its owner removes it, and hostd has one for whoever lives and no other.
+// Whatever the order of operations, a row of NEIGH_TABLE belongs to its owner. A static row stays as it was written
+// until its owner removes it, and hostd has a row exactly for each host that is alive.
 func TestRowsAreTheirOwners(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 12, Short: 3}, func(t *testing.T, seed uint64) {
 		s := &street{bench: newBench(t), Rand: rand.New(rand.NewPCG(seed, 17))}

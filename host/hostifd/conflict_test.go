@@ -11,7 +11,6 @@ import (
 	"tamtam/orch"
 )
 
-// sentFrames are those for the chip.
 type sentFrames []cpuport.Frame
 
 func (s *sentFrames) Send(f cpuport.Frame) error { *s = append(*s, f); return f.Check() }

@@ -13,36 +13,36 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Config is what a [Sync] works with.
+// Config configures a [Sync].
 type Config struct {
 	Daemon *orch.Daemon
 	Redis  *swss.Redis
 	Host   *Host
-	// Fallback is the switch's MAC address where DEVICE_METADATA gives none.
+	// Fallback is the switch's MAC address if DEVICE_METADATA has none.
 	Fallback schema.MAC
 }
 
-// A Sync brings what APPL_DB says to Linux, and neighbours back. Its methods run on the daemon's goroutine.
+// A Sync configures Linux by APPL_DB, and writes neighbours back. Its methods run on the daemon's goroutine.
 type Sync struct {
 	d    *orch.Daemon
 	host *Host
 	mac  schema.MAC
 	rows rows
-	// static are the routes of ROUTE_TABLE that are tammgrd's, by key.
+	// static holds the routes of ROUTE_TABLE that are tammgrd's, by key.
 	static map[string]schema.Route
 	due    bool
 	plan   plan
 	neighborhood
 	nextHops
-	sweep time.Time // when neighbours of before that Linux does not know go; zero: they have
+	sweep time.Time // time at which earlier neighbours that Linux does not know are removed; zero if that is done
 	began bool      // the first rows were handed out
 
 	addrs *hostrows.Addresses
-	line  Sender // nil: the CPU port is not connected
-	lined bool   // it has been
+	line  Sender // nil while the CPU port is not connected
+	lined bool   // it has been connected
 }
 
-// retryAfter is the wait between tries to bring Linux to what it should be.
+// retryAfter is the wait between attempts to configure Linux.
 const retryAfter = 2 * time.Second
 
 // New registers the host interfaces on a daemon.
@@ -89,7 +89,7 @@ func New(cfg Config) *Sync {
 	return s
 }
 
-// took takes a row. Those of PORT_TABLE also tell when all ports are known.
+// took stores a row. A row of PORT_TABLE also signals when all ports are known.
 func (s *Sync) took(table, key string, fields swss.FieldValues) {
 	s.due = true
 	if fields == nil {
@@ -99,8 +99,8 @@ func (s *Sync) took(table, key string, fields swss.FieldValues) {
 	s.rows[table][key] = schema.LastOper(s.rows[table][key], fields)
 }
 
-// tookRoute takes a row of ROUTE_TABLE, of which Linux is to have those of the configuration: zebra has the others from
-// its peers, and Linux has them from zebra.
+// tookRoute processes a row of ROUTE_TABLE. Only the configured routes go to Linux: the others are from zebra, which
+// writes them to Linux itself.
 func (s *Sync) tookRoute(key string, fields swss.FieldValues) {
 	_, was := s.static[key]
 	delete(s.static, key)
@@ -111,7 +111,7 @@ func (s *Sync) tookRoute(key string, fields swss.FieldValues) {
 	s.due = s.due || was || is
 }
 
-// settle brings Linux and NEIGH_TABLE to what the rows say.
+// settle applies the rows to Linux and NEIGH_TABLE.
 func (s *Sync) settle(ctx context.Context) error {
 	if s.due {
 		s.plan = makePlan(s.rows, s.mac)
@@ -120,7 +120,7 @@ func (s *Sync) settle(ctx context.Context) error {
 		if s.lined {
 			s.addrs.Set(s.plan.addresses())
 		}
-		for key := range s.known { // the rules may be others now
+		for key := range s.known { // the rules may have changed
 			s.dirty[key] = true
 		}
 		s.due, s.neighborhood.ask = false, true
@@ -132,7 +132,7 @@ func (s *Sync) settle(ctx context.Context) error {
 	return s.flush(ctx, s.plan)
 }
 
-// again tries what did not work.
+// again retries failed operations.
 func (s *Sync) again(_ context.Context, now time.Time) error {
 	s.states.dirty = s.states.dirty || s.lined && s.states.rows.Stale()
 	if s.sweep.IsZero() && (len(s.before) > 0 || s.states.former != nil) {
@@ -152,11 +152,11 @@ func (s *Sync) again(_ context.Context, now time.Time) error {
 // LinkChanged records the index of an interface of Linux. An index of 0 means that no interface has that name any more.
 func (s *Sync) LinkChanged(name string, index int) { s.due = s.host.changed(name, index) || s.due }
 
-// Learned takes what Linux says of a neighbour.
+// Learned processes a neighbour that Linux reports.
 func (s *Sync) Learned(n Neighbor) { s.learned(n) }
 
-// Forget says that Linux is going to tell all of its neighbours anew.
+// Forget announces that Linux is going to report all of its neighbours again.
 func (s *Sync) Forget() { s.forget() }
 
-// Lacks says what is not as it should be; "": nothing. It may be asked from any goroutine.
+// Lacks describes what is not as configured, "" if nothing. It may be called from any goroutine.
 func (s *Sync) Lacks() string { return s.host.trouble() }

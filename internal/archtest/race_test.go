@@ -15,7 +15,7 @@ import (
 // racedElsewhere are folders whose goroutines the gate does not run under the race detector: programs of this
 // repository's own, and the fleet's log, store and load, for which `make cluster-test` does.
 var racedElsewhere = []string{"internal",
-	"cmd/tamtam-collectd", "fleet/jetstream", "fleet/parquet", "fleet/stream/streamtest",
+	"cmd/tamtam-collectd", "fleet/collectd", "fleet/jetstream", "fleet/parquet", "fleet/stream/streamtest",
 	"fleet/synthetic"}
 
 // A package whose code starts goroutines is one of those that the gate tests under the race detector, or their tests

@@ -95,7 +95,7 @@ func (t *tree) figures() []figure {
 	lengths, complexities := t.functions()
 	methods, fields := t.types()
 	packages, tooLarge := t.packages()
-	wide, bare := t.wide(), t.undocumented()
+	wide, bare, defined, phrases := t.wide(), t.undocumented(), t.definitions(), t.phrases()
 	most := func(list []finding) float64 { return float64(quantile(list, 1)) }
 	all := []figure{
 		{name: "lines of code", value: float64(lines[code])},
@@ -118,6 +118,8 @@ func (t *tree) figures() []figure {
 			limit: "what is out of sight is not reviewed"},
 		{name: "exported names without comment", value: float64(len(bare)), behind: bare, goal: "<=",
 			limit: "what others may use says what it does"},
+		{name: "function comments that begin \"X is\"", value: float64(len(defined)), behind: defined, goal: "<="},
+		{name: "phrases that are always wrong", value: float64(len(phrases)), behind: phrases, goal: "<="},
 	}
 	for i := range all {
 		all[i].behind = worst(all[i].behind)

@@ -173,6 +173,20 @@ func f() {}
 		map[string][]string{"lines over 120 columns": {"a/a_test.go:2", "a/a.go:5", "a/a.go:3", "a/a_test.go:3",
 			"a/a_test.go:4"}}},
 
+	{"function comments", map[string]string{
+		"a/a.go": "package a\n\n// one is the first.\nfunc one() {}\n\n// two returns what is the second.\nfunc two() {}\n" +
+			"\n// T is a type.\ntype T int\n\n// three are three.\nfunc (T) three() {}\n\n// Rows are kept.\nfunc rows() {}\n",
+		"a/z.go": made + "package a\n\n// z is generated.\nfunc z() {}\n",
+	}, map[string]string{`function comments that begin "X is"`: "2"},
+		map[string][]string{`function comments that begin "X is"`: {"a/a.go:13", "a/a.go:4"}}},
+	{"phrases", map[string]string{
+		"a/a.go": "package a\n\n// The limit, 0: none.\nconst x = \"nobody\" // It is told.\n\n/* Again.\nRead anew. */\n",
+		"a.md":   "Nobody reads it.\n\n```text\nnobody\n```\n\n    It tells the time.\n",
+		// This page quotes wrong phrases.
+		"CONTRIBUTING.md": "nobody\n", "testdata/b.md": "nobody\n",
+	}, map[string]string{"phrases that are always wrong": "5"}, map[string][]string{
+		"phrases that are always wrong": {"a.md:1", "a.md:7", "a/a.go:3", "a/a.go:4", "a/a.go:7"}}},
+
 	{"tests and code of rooms", map[string]string{
 		"a/a.go": lines(10), "a/b/b.go": lines(10), "a/b/b_test.go": lines(5), "b/b.go": lines(20),
 		"c/c_test.go": lines(15), "d/z.go": made + lines(99), "root.go": lines(10)},

@@ -34,7 +34,8 @@ type file struct {
 // A tree is the source of a module.
 type tree struct {
 	module string
-	files  []*file // by name
+	files  []*file           // by name
+	pages  map[string][]byte // Markdown by name, without CONTRIBUTING.md, which quotes wrong phrases
 	set    *token.FileSet
 }
 
@@ -50,7 +51,7 @@ func read(root fs.FS) (*tree, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the root of a module is wanted: %w", err)
 	}
-	t := &tree{set: token.NewFileSet()}
+	t := &tree{set: token.NewFileSet(), pages: map[string][]byte{}}
 	for line := range strings.Lines(string(mod)) {
 		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == "module" {
 			t.module = fields[1]
@@ -67,8 +68,10 @@ func read(root fs.FS) (*tree, error) {
 			return fs.SkipDir
 		case !d.IsDir() && strings.HasSuffix(name, ".go") && !strings.ContainsAny(d.Name()[:1], "._"):
 			t.files = append(t.files, &file{name: name, dir: path.Dir(name)})
+		case !d.IsDir() && path.Ext(name) == ".md" && name != "CONTRIBUTING.md":
+			t.pages[name], err = fs.ReadFile(root, name)
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return nil, err

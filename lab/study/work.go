@@ -13,13 +13,13 @@ type Work struct {
 	Seeds   []uint64
 	workers int
 	end     lab.Time
-	tell    func(now lab.Time, done uint64) // nil: no progress is reported
+	tell    func(now lab.Time, done uint64) // nil if no progress is reported
 
 	mu          sync.Mutex
 	done, total uint64
 }
 
-// NewWork begins one with a number of seeds, of which the run's own is the first.
+// NewWork returns the work for a number of seeds. The first is the run's own seed, and each next is one higher.
 func NewWork(t *lab.Topology, opts lab.Options, seeds int) *Work {
 	w := &Work{workers: opts.Workers, end: t.RunTime(), tell: opts.Progress}
 	for i := range seeds {
@@ -28,7 +28,7 @@ func NewWork(t *lab.Topology, opts lab.Options, seeds int) *Work {
 	return w
 }
 
-// OneByOne runs one seed at a time from now on: for work that is timed.
+// OneByOne makes EachSeed run one seed at a time from now on, for work that is timed.
 func (w *Work) OneByOne() { w.workers = 1 }
 
 // EachSeed calls f for all seeds, on as many cores as there are workers.
@@ -56,7 +56,7 @@ func (w *Work) Expect(steps uint64) {
 	w.total += steps
 }
 
-// Done adds steps to those that are done.
+// Done adds steps to the completed ones.
 func (w *Work) Done(steps int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -21,7 +21,7 @@ import (
 	"tamtam/lab"
 )
 
-// randomSweep is one with parameters and seeds of its own, some of whose jobs cannot run.
+// randomSweep changes the parameters and seeds of a sweep at random. Some of its jobs cannot run.
 func randomSweep(r *rand.Rand, f *File) {
 	f.Seeds = Seeds{First: 1 + r.Uint64N(1000), Count: 1 + r.IntN(4)}
 	f.Vary[0].Values = [][]string{{"0", "0.1", "0.5"}, {"0.3"}, {"0.2", "-1"}}[r.IntN(3)]
@@ -34,7 +34,7 @@ func randomSweep(r *rand.Rand, f *File) {
 	}
 }
 
-// outputOf is all that is left of a sweep: results by job, tables, plots, and what is said.
+// outputOf returns all output of a sweep: results by job, tables, plots, and messages.
 func outputOf(t *testing.T, f *File, o Options, all []Outcome, runErr error) map[string]string {
 	t.Helper()
 	var said bytes.Buffer
@@ -54,8 +54,8 @@ func outputOf(t *testing.T, f *File, o Options, all []Outcome, runErr error) map
 	return out
 }
 
-// Whenever workers and the process of the sweep are killed, all is as if one process had run it: to the byte, and each
-// job counted once.
+// Whenever workers and the sweep's process are killed, the output is the same to the byte as if one process had run it.
+// Each job is counted once.
 func TestKilled(t *testing.T) {
 	config, err := os.ReadFile("testdata/s1.json")
 	if err != nil {
@@ -101,8 +101,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// A worker that dies when its result is in the log, but before it has said that the job is done: the job runs again,
-// and its result is counted once.
+// A worker dies after its result is in the log, but before it has acknowledged the job. The job runs again, and its
+// result is counted once.
 func TestAgain(t *testing.T) {
 	f, o, _ := files(t)
 	f.Seeds.Count, f.Vary, f.Plots = 2, nil, nil
@@ -131,7 +131,7 @@ func TestAgain(t *testing.T) {
 	working.Wait()
 }
 
-// startWorkers starts some, each of which is killed a few times, and comes back.
+// startWorkers starts some workers. Each is killed and restarted several times.
 func startWorkers(t *testing.T, log stream.Log, o Options, r *rand.Rand, kills *atomic.Int64) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var working sync.WaitGroup
@@ -184,7 +184,7 @@ func TestTurns(t *testing.T) {
 	working.Wait()
 }
 
-// A forgetful log gives the first turn to others, as when its holder has not been heard of for a while.
+// A forgetful log gives the first turn to others, as if its holder had not renewed it in time.
 type forgetful struct {
 	stream.Log
 	taken atomic.Int32
@@ -198,7 +198,7 @@ func (l *forgetful) Take(ctx context.Context, topic string) (stream.Work, error)
 	return w, err
 }
 
-// A sweep whose turn is over waits for another, and goes on.
+// A sweep that loses its turn waits for another, and continues.
 func TestTurnLost(t *testing.T) {
 	f, o, _ := files(t)
 	f.Seeds.Count, f.Vary, f.Plots = 3, nil, nil
@@ -223,7 +223,7 @@ func TestTurnLost(t *testing.T) {
 	working.Wait()
 }
 
-// told gathers what a board tells.
+// told collects the messages of a board.
 type told struct {
 	mu  sync.Mutex
 	all []string
@@ -241,8 +241,8 @@ func (t *told) has(what string) bool {
 	return slices.ContainsFunc(t.all, func(s string) bool { return strings.Contains(s, what) })
 }
 
-// A worker of another build refuses, and says why, itself and to the sweep; what is no job is dropped. Neither stops
-// the sweep, which a right worker runs.
+// A worker of another build refuses, and reports the reason, itself and to the sweep. An invalid job is dropped.
+// Neither stops the sweep, which a worker of the right build runs.
 func TestRefused(t *testing.T) {
 	f, o, _ := files(t)
 	f.Seeds.Count = 1
@@ -276,7 +276,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%d outcomes, %+v: %v", len(all), posted, err)
 		}
 	})
-	err = board("q").Work(ctx, o) // before there is another
+	err = board("q").Work(ctx, o) // before there is another worker
 	if want := "this is v-q, program q; the sweep wants v-p, program p"; err == nil ||
 		!strings.Contains(err.Error(), want) {
 		t.Errorf("another program: %v, want %s", err, want)
@@ -301,7 +301,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// The first result of a job counts, and a result that is none is a failure of its job.
+// The first result of a job counts, and an invalid result is a failure of its job.
 func TestFirst(t *testing.T) {
 	if testing.Short() {
 		t.Skip("TestKilled has workers for the race detector")
@@ -330,7 +330,8 @@ func TestFirst(t *testing.T) {
 	}
 }
 
-// What a worker elsewhere could not have is refused where it is posted; so are names of boards.
+// A sweep with files that a worker elsewhere could not have is refused where it is posted. Invalid names of boards are
+// refused too.
 func TestPostRefused(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "s1.json")
 	if err := os.WriteFile(outside, []byte("{}"), 0o644); err != nil {
@@ -370,7 +371,7 @@ func TestPostRefused(t *testing.T) {
 	}
 }
 
-// Whatever stands in a topic is refused, or is what it says.
+// Any message in a topic is refused, or decoded completely.
 func FuzzMessages(f *testing.F) {
 	f.Add([]byte(
 		`{"program":"p","version":"v","bundle":{"first":1,"count":1,"sum":"x"},"index":3,` +

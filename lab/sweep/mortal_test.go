@@ -10,20 +10,20 @@ import (
 
 var errDead = errors.New("the process is dead")
 
-// A mortal is the log as a process has it that dies at a certain operation, before it or behind it. What it holds then
-// is free when somebody says so.
+// mortal is the log as seen by a process that dies before or after a certain operation. The work that it holds then
+// becomes free when free is called.
 type mortal struct {
 	stream.Log
-	die    context.CancelFunc // ends what the process waits for
-	behind bool               // the last operation has its effect, and the process does not learn of it
+	die    context.CancelFunc // cancels what the process waits for
+	behind bool               // the last operation takes effect, but the process does not learn of it
 
 	mu    sync.Mutex
-	left  int // operations; below 0: it lives for ever
+	left  int // number of operations left; negative means no limit
 	dead  bool
 	holds []stream.Work
 }
 
-// step counts an operation, and says whether it takes place, and whether it is the last.
+// step counts an operation. It returns whether the operation takes place, and whether it is the last.
 func (m *mortal) step() (takesPlace, last bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -79,12 +79,12 @@ func (m *mortal) Take(ctx context.Context, topic string) (w stream.Work, err err
 	return w, err
 }
 
-// free lets others have what the dead process held.
+// free releases what the dead process held.
 func (m *mortal) free() (dead bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, w := range m.holds {
-		_ = w.Return(context.Background()) // what is done is lost
+		_ = w.Return(context.Background()) // work that is done needs no release
 	}
 	return m.dead
 }

@@ -14,10 +14,10 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-// hashCost is that of the hashes that are made: some 50 ms.
+// hashCost is the bcrypt cost of new hashes: some 50 ms.
 const hashCost = 10
 
-// NewUser is a user with the hash of a password.
+// NewUser returns a user with the hash of a password.
 func NewUser(name, password string, role Role) (User, error) {
 	switch {
 	case name == "" || name[0] == '#' || strings.TrimSpace(name) != name || strings.ContainsAny(name, ":\n\r\x00"):
@@ -35,8 +35,8 @@ func NewUser(name, password string, role Role) (User, error) {
 	return User{Name: name, Password: string(hash), Role: role}, nil
 }
 
-// Edit changes the file of users: each line that is a user is given to keep, which returns what becomes of it, and
-// more are put behind. Comments stay where they are. The file is replaced as a whole, for its owner alone.
+// Edit changes the file of users. keep is called for each user, and returns the changed user, or false to remove it.
+// The users in more are appended. Comments stay. The file is replaced as a whole, readable by its owner only.
 func Edit(file string, keep func(User) (User, bool), more ...User) error {
 	text, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -73,12 +73,13 @@ func Users(file string) ([]User, error) {
 	return users, nil
 }
 
-// Set puts a user into the file, in place of the one of its name, whose role stays if that of u is only a default.
+// Set writes a user into the file, and replaces one of the same name. If defaultRole is set, an existing user keeps its
+// role.
 func Set(file string, u User, defaultRole bool) error {
 	more := []User{u}
 	old, err := Users(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err // what is wrong stays to be mended
+		return err // a damaged file is left for the user to correct
 	}
 	if slices.ContainsFunc(old, func(o User) bool { return o.Name == u.Name }) {
 		more = nil
@@ -94,7 +95,7 @@ func Set(file string, u User, defaultRole bool) error {
 	}, more...)
 }
 
-// Remove takes a user out of the file, but not the last one.
+// Remove removes a user from the file, unless it is the last one.
 func Remove(file, name string) error {
 	users, err := Users(file)
 	if err != nil {
@@ -110,7 +111,7 @@ func Remove(file, name string) error {
 	return Edit(file, func(u User) (User, bool) { return u, u.Name != name })
 }
 
-// replace writes a file whole, or not at all.
+// replace writes a file as a whole, or not at all.
 func replace(file string, text []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*")
 	if err != nil {
@@ -127,7 +128,7 @@ func replace(file string, text []byte) error {
 	return nil
 }
 
-// First makes the file with one user, admin, whose password is random, and returns it; "": there is the file already.
+// First creates the file with one user, admin, and returns its random password. If the file exists, it returns "".
 func First(file string) (password string, err error) {
 	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
 		return "", err

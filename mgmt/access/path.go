@@ -10,19 +10,19 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// A Path is that of a rule: names, and some keys of lists. A key that is not there, or *, is any.
+// A Path is the path of a rule: names, and some keys of lists. A missing key, or *, matches any.
 type Path struct {
-	Origin string // "": the tree of YANG
+	Origin string // empty for the tree of YANG
 	Elems  []Elem
 }
 
 // An Elem is one name of a path.
 type Elem struct {
 	Name string
-	Keys map[string]string // those that are given
+	Keys map[string]string // the given keys
 }
 
-// keys is how many keys are given.
+// keys returns how many keys are given.
 func (p Path) keys() (n int) {
 	for _, e := range p.Elems {
 		n += len(e.Keys)
@@ -36,8 +36,8 @@ const (
 	maxElems = 64
 )
 
-// ParsePath reads a path as gNMI writes it, /a/b[key=value]/c, behind an origin and a colon if it is not of the tree;
-// in values \ quotes the next character.
+// ParsePath parses a path as gNMI writes it, /a/b[key=value]/c, prefixed by an origin and a colon if it is not of the
+// tree. In values \ quotes the next character.
 func ParsePath(text string) (p Path, err error) {
 	if len(text) > maxPath {
 		return p, fmt.Errorf("the path has %d bytes, want at most %d", len(text), maxPath)
@@ -64,7 +64,7 @@ func ParsePath(text string) (p Path, err error) {
 	return p, nil
 }
 
-// parseElem reads /name[key=value]... from the beginning of a text.
+// parseElem parses /name[key=value]... at the beginning of a text.
 func parseElem(text string) (e Elem, rest string, err error) {
 	end := strings.IndexAny(text[1:], "/[]\\")
 	if end < 0 {
@@ -100,7 +100,7 @@ func parseElem(text string) (e Elem, rest string, err error) {
 	return e, rest, nil
 }
 
-// parseKey reads [name=value].
+// parseKey parses [name=value].
 func parseKey(text string) (name, value, rest string, err error) {
 	name, rest, ok := strings.Cut(text[1:], "=")
 	if !ok || name == "" || strings.ContainsAny(name, "[]/\\") || strings.TrimSpace(name) != name {
@@ -126,7 +126,7 @@ func parseKey(text string) (name, value, rest string, err error) {
 	return "", "", "", fmt.Errorf("path: %.80q: ] is missing", text)
 }
 
-// GNMI returns the path as gNMI's messages have it.
+// GNMI returns the path as a message of gNMI.
 func (p Path) GNMI() *gpb.Path {
 	out := &gpb.Path{Origin: p.Origin}
 	for _, e := range p.Elems {
@@ -141,7 +141,7 @@ func (p Path) equal(o Path) bool {
 	})
 }
 
-// String is the path as [ParsePath] reads it, keys in order.
+// String returns the path in the format of [ParsePath], keys sorted.
 func (p Path) String() string {
 	var b strings.Builder
 	if p.Origin != "" {

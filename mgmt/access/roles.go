@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// A Level is how much a role may do with a node.
+// A Level is the right of a role for a node.
 type Level uint8
 
 // The levels; each includes those before it.
@@ -20,7 +20,7 @@ const (
 	Write
 )
 
-// String is the word of the file.
+// String returns the word used in the file.
 func (l Level) String() string { return [...]string{"none", "read", "write"}[min(l, Write)] }
 
 func parseLevel(word string) (Level, bool) {
@@ -32,25 +32,25 @@ func parseLevel(word string) (Level, bool) {
 	return None, false
 }
 
-// A Rule is what a role may do at a path and below.
+// A Rule is the right of a role at a path and below.
 type Rule struct {
 	Role  Role
 	Level Level
 	Path  Path
-	Line  int // of the file; 0: it is built in
+	Line  int // of the file; 0 if the rule is built in
 }
 
-// String is the line of the file.
+// String returns the line of the file.
 func (r Rule) String() string { return fmt.Sprintf("%s %s %s", r.Role, r.Level, r.Path) }
 
-// Roles are all roles, with their rules.
+// Roles holds all roles, with their rules.
 type Roles struct{ of map[Role][]Rule }
 
 // maxRules bounds the lines of a file.
 const maxRules = 1000
 
-// ParseRoles reads lines ROLE none|read|write [ORIGIN:]PATH, and adds what is built in. Empty lines and lines that
-// begin with # are skipped. nil: there is only what is built in.
+// ParseRoles parses lines ROLE none|read|write [ORIGIN:]PATH, and adds the built-in rules. Empty lines and lines that
+// begin with # are skipped. A nil reader means built-in rules only.
 func ParseRoles(r io.Reader) (*Roles, error) {
 	if r == nil {
 		r = strings.NewReader("")
@@ -124,7 +124,7 @@ func (r *Roles) add(rule Rule) error {
 	return nil
 }
 
-// Rules are those of a role, those that count first coming first; nil: there is no such role.
+// Rules returns the rules of a role in order of precedence, or nil if there is no such role.
 func (r *Roles) Rules(of Role) []Rule {
 	rules := slices.Clone(r.of[of])
 	slices.SortStableFunc(rules, func(a, b Rule) int {
@@ -134,10 +134,10 @@ func (r *Roles) Rules(of Role) []Rule {
 	return rules
 }
 
-// Names are those of all roles, in order.
+// Names returns the names of all roles, sorted.
 func (r *Roles) Names() []Role { return slices.Sorted(maps.Keys(r.of)) }
 
-// Check refuses users whose role there is not.
+// Check refuses users whose role does not exist.
 func (r *Roles) Check(users []User) error {
 	for _, u := range users {
 		if _, ok := r.of[u.Role]; ok {

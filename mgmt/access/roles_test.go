@@ -36,7 +36,7 @@ func TestParseRoles(t *testing.T) {
 	}
 }
 
-// The longest path comes first, of equally long ones that with the most keys, and then the one that allows less.
+// The longest path comes first, among equally long ones the one with the most keys, and then the one that allows less.
 func TestOrderOfRules(t *testing.T) {
 	roles, err := ParseRoles(
 		strings.NewReader("r read /\nr write /a/b\nr none /a/b[c=d]\nr write /a/b[e=f]\nr read /a/b/x\n"))
@@ -55,7 +55,7 @@ func TestOrderOfRules(t *testing.T) {
 	}
 }
 
-// A built-in role that has lines of its own begins without rows as they are, unless these say otherwise.
+// A built-in role that has lines of its own begins without raw rows, unless its lines grant them.
 func TestOwnLinesOfBuiltIn(t *testing.T) {
 	level := func(text string, role Role, path string) string {
 		roles, err := ParseRoles(strings.NewReader(text))
@@ -87,7 +87,7 @@ func TestOwnLinesOfBuiltIn(t *testing.T) {
 	}
 }
 
-// FuzzRoles: any text is refused, or is lines that say the same when they are written again.
+// Any text is refused, or parsed to lines that are the same when they are written again.
 func FuzzRoles(f *testing.F) {
 	for _, s := range []string{
 		"r read /", "r write /a[b=c]/d\nr none sonic-db:/X/Y", `r read /a[b=\]\\]`, "operator none /a:b", "# x", "r none a:/",
@@ -121,7 +121,7 @@ func FuzzRoles(f *testing.F) {
 	})
 }
 
-// FuzzUsers: any text is refused, or is users that are read again from their lines.
+// Any text is refused, or parsed to users that can be read again from their lines.
 func FuzzUsers(f *testing.F) {
 	for _, s := range []string{"a:b:admin", "a:" + bcryptOfGuest + ":x", "a:b:c:r\n#\nb:::r", "a::admin", ":b:admin", ""} {
 		f.Add(s)
@@ -142,7 +142,7 @@ func FuzzUsers(f *testing.F) {
 	})
 }
 
-// The first login is made once, hashed, for its owner alone; comments and other users stay when one is changed.
+// The first login is made once, hashed, readable by its owner only. Comments and other users stay when one is changed.
 func TestFirstAndEdit(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "data", "users")
 	password, err := First(file)

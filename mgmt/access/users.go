@@ -11,10 +11,10 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-// A Role is a name for what a user may do.
+// A Role is a name for a set of rights.
 type Role string
 
-// The roles that are built in.
+// The built-in roles.
 const (
 	ReadOnly Role = "read-only"
 	Operator Role = "operator"
@@ -35,14 +35,14 @@ func (u User) Hashed() bool {
 	})
 }
 
-// Line is the user's line of the file.
+// Line returns the user's line of the file.
 func (u User) Line() string { return u.Name + ":" + u.Password + ":" + string(u.Role) }
 
 // maxUsers bounds the users of a file.
 const maxUsers = 10000
 
-// ReadUsers reads lines NAME:PASSWORD:ROLE, PASSWORD in clear or as a bcrypt hash. Empty lines and lines that begin
-// with # are skipped. The password may contain colons. Whether there are the roles, [Roles.Check] says.
+// ReadUsers parses lines NAME:PASSWORD:ROLE, PASSWORD in clear or as a bcrypt hash. Empty lines and lines that begin
+// with # are skipped. The password may contain colons. [Roles.Check] checks that the roles exist.
 func ReadUsers(r io.Reader) ([]User, error) {
 	var users []User
 	seen := map[string]bool{}
@@ -89,7 +89,7 @@ func parseUser(line string) (User, error) {
 	return u, nil
 }
 
-// check refuses what is no name of a role.
+// check refuses an invalid name of a role.
 func (r Role) check() error {
 	ok := r != "" && len(r) <= 64
 	for _, c := range r {

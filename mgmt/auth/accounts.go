@@ -13,24 +13,24 @@ import (
 	"tamtam/mgmt/rights"
 )
 
-// A Guard is who is let in, by which way, as whom.
+// A Guard authenticates callers, and holds their accounts, certificates and sessions.
 type Guard struct {
 	cfg      Config
 	views    ViewsOf
 	log      *slog.Logger
 	now      func() time.Time
 	accounts *reread[*accounts]
-	pair     *reread[*tls.Certificate] // the server's own certificate; nil: there is no TLS yet
-	clientCA *reread[*clientCA]        // nil: clients need no certificate
+	pair     *reread[*tls.Certificate] // the server's own certificate; nil until TLS is used
+	clientCA *reread[*clientCA]        // nil if clients need no certificate
 	Trail    Trail
 	calls    calls
 	sessions attended
 }
 
-// ViewsOf returns what each role may.
+// ViewsOf returns the rights of each role.
 type ViewsOf func(*access.Roles) (map[access.Role]*rights.View, error)
 
-// New returns a guard that lets nobody in before open has read who there is.
+// New returns a guard that admits no caller until Open has read the accounts.
 func New(cfg Config, views ViewsOf) *Guard {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -42,10 +42,10 @@ func New(cfg Config, views ViewsOf) *Guard {
 		Trail: Trail{to: cfg.Audit, now: cfg.Clock, log: cfg.Logger}}
 }
 
-// Open reads who is let in.
+// Open reads the accounts and the CA of client certificates.
 func (g *Guard) Open() error { return errors.Join(g.openAccounts(), g.openClientCA()) }
 
-// accounts are who may log in, and what each role sees.
+// accounts holds the users, and the view of each role.
 type accounts struct {
 	list  []access.User
 	users map[string]access.User
@@ -53,7 +53,7 @@ type accounts struct {
 	proof passwords
 }
 
-// openAccounts reads the files, or takes what the configuration has.
+// openAccounts reads the files, or uses the lists of the configuration.
 func (g *Guard) openAccounts() error {
 	r := &reread[*accounts]{what: "users and roles", now: g.now, log: g.log, told: g.auditReread}
 	for _, name := range []string{g.cfg.UsersFile, g.cfg.RolesFile} {
@@ -66,7 +66,7 @@ func (g *Guard) openAccounts() error {
 	return r.begin()
 }
 
-// parseAccounts reads the texts of the files that there are.
+// parseAccounts parses the texts of the configured files.
 func (g *Guard) parseAccounts(texts [][]byte) (a *accounts, err error) {
 	users, rules := g.cfg.Users, g.cfg.Roles
 	if g.cfg.UsersFile != "" {
@@ -96,7 +96,7 @@ func (g *Guard) parseAccounts(texts [][]byte) (a *accounts, err error) {
 	return a, nil
 }
 
-// within says in which file something is wrong; "": in none.
+// within adds the file to an error; file is empty if there is none.
 func within(file string, err error) error {
 	if file == "" {
 		return err
@@ -107,8 +107,8 @@ func within(file string, err error) error {
 // TellsApart reports whether callers are users with names of their own.
 func (g *Guard) TellsApart() bool { return len(g.accounts.get().list) > 0 }
 
-// RightsOf returns what a user may now, and as which role; of one who is gone, what the role may that the user had.
-// nil: everything. False: there is no such role any more.
+// RightsOf returns a user's present rights and role. If the user no longer exists, it returns the rights of the role
+// had. A nil view means everything. known is false if the role no longer exists.
 func (g *Guard) RightsOf(name string, had access.Role) (v *rights.View, role access.Role, known bool) {
 	a := g.accounts.get()
 	if u, ok := a.users[name]; ok {
@@ -118,7 +118,7 @@ func (g *Guard) RightsOf(name string, had access.Role) (v *rights.View, role acc
 	return v, had, known || len(a.list) == 0
 }
 
-// Troubles say of files that are read while the server runs why what they say now is not in force.
+// Troubles returns, for files that are read while the server runs, why their present content is not in force.
 func (g *Guard) Troubles() []string {
 	var all []string
 	doubts := []func() string{g.accounts.doubt, g.Trail.doubt}

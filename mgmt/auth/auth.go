@@ -25,8 +25,8 @@ import (
 // overGNMI is the protocol of callers by gRPC.
 const overGNMI = "gNMI"
 
-// Tap looks at an RPC before anything but its header is read: who it is from, and whether there is a place for it among
-// those of its source. So strangers make the server hold no message.
+// Tap checks an RPC when only its header has been read: the caller, and whether its source has a free place. So the
+// server holds no messages of unauthenticated clients.
 func (g *Guard) Tap(ctx context.Context, info *tap.Info) (context.Context, error) {
 	p, _ := peer.FromContext(ctx)
 	leave := func() {}
@@ -41,12 +41,12 @@ func (g *Guard) Tap(ctx context.Context, info *tap.Info) (context.Context, error
 		leave()
 		return ctx, err
 	}
-	context.AfterFunc(ctx, leave) // it ends with the RPC
+	context.AfterFunc(ctx, leave) // the place is freed with the RPC
 	return WithCaller(ctx, c), nil
 }
 
-// authenticate finds the caller of an RPC: a local peer on the unix socket, a name with its password, or a name that
-// the client's certificate proves.
+// authenticate returns the caller of an RPC: a local peer on the unix socket, a user with password, or the user of the
+// client's certificate.
 func (g *Guard) authenticate(md metadata.MD, p *peer.Peer, method string) (Caller, error) {
 	cred := Credentials{Transport: overGNMI, Asks: method}
 	cred.Name, _ = only(md, "username")
@@ -65,14 +65,14 @@ func (g *Guard) authenticate(md metadata.MD, p *peer.Peer, method string) (Calle
 	return g.Login(cred)
 }
 
-// loginLocal finds the caller at the unix socket. Root and the server's own user are admin, and may be any user, to see
-// and do what that one can; others of this machine are the users of their names.
+// loginLocal returns the caller at the unix socket. Root and the server's own user are admin, or any user that they
+// name. Others of this machine are the users of their names.
 func (g *Guard) loginLocal(p unixPeer, cred Credentials) (Caller, error) {
 	own, a := p.own(), g.accounts.get()
 	cred.Given = cred.Given && cred.Password != "" // clients send an empty one with the name
 	cred.From, cred.Transport = p.String(), "unix socket"
 	if own && len(a.list) == 0 {
-		cred.Name, cred.Given = "", false // whoever can connect is admin anyway
+		cred.Name, cred.Given = "", false // every client is admin anyway
 	}
 	switch {
 	case cred.Given:
@@ -88,10 +88,10 @@ func (g *Guard) loginLocal(p unixPeer, cred Credentials) (Caller, error) {
 	return Caller{}, g.refuseLogin(cred, "there is no such user")
 }
 
-// own reports whether a local process is root's, or of the server's own user.
+// own reports whether a local process belongs to root or to the server's own user.
 func (p unixPeer) own() bool { return p.uid == 0 || p.uid == ownUID() }
 
-// name is that of a local process's user; "": it has none.
+// name returns the user name of a local process, or "" if it has none.
 func (p unixPeer) name() string {
 	u, err := user.LookupId(strconv.FormatUint(uint64(p.uid), 10))
 	if err != nil {
@@ -100,17 +100,17 @@ func (p unixPeer) name() string {
 	return u.Username
 }
 
-// Credentials are what a caller says to be, and what proves it.
+// Credentials holds a caller's claimed identity, and its proof.
 type Credentials struct {
 	Name, Password string
 	Given          bool                 // there is a password
-	TLS            *tls.ConnectionState // of the connection; nil: it has none
+	TLS            *tls.ConnectionState // of the connection; nil without TLS
 	From           string               // address
-	Transport      string               // the protocol, as gNMI
-	Asks           string               // what for: the method
+	Transport      string               // the protocol, for example gNMI
+	Asks           string               // the requested method
 }
 
-// Login finds a user: by name and password, or by the name that a client certificate proves.
+// Login returns the caller by name and password, or by the name in a verified client certificate.
 func (g *Guard) Login(cred Credentials) (Caller, error) {
 	cred.Given = cred.Given && cred.Password != ""
 	proven, chain, err := g.proven(cred.TLS)
@@ -146,9 +146,9 @@ func (g *Guard) Login(cred Credentials) (Caller, error) {
 	return c, nil
 }
 
-// refuseLogin is the error of a login that is refused.
+// refuseLogin returns the error of a refused login, and logs it.
 func (g *Guard) refuseLogin(cred Credentials, why string) error {
-	// Whether somebody serves is asked without credentials, by health checks every few seconds: that is no try.
+	// Health checks call this every few seconds without credentials, which is no attempt to log in.
 	if cred.Name != "" || cred.Given || cred.Asks != gpb.GNMI_Capabilities_FullMethodName {
 		g.log.Warn(cred.Transport+" login refused", "user", tree.Cut(tree.OneLine(cred.Name), tree.MaxShown),
 			"method", cred.Asks, "peer", cred.From)
@@ -157,14 +157,14 @@ func (g *Guard) refuseLogin(cred Credentials, why string) error {
 	return status.Error(codes.Unauthenticated, why)
 }
 
-// caller is a user who has logged in.
+// caller returns a user who has logged in, as a caller.
 func (a *accounts) caller(u access.User, cred Credentials) Caller {
 	return Caller{
 		Name: u.Name, Role: u.Role, From: cred.From, Transport: cred.Transport, View: a.views[u.Role], user: true,
 	}
 }
 
-// only is the single value of a metadata key.
+// only returns the single value of a metadata key.
 func only(md metadata.MD, key string) (string, bool) {
 	if v := md.Get(key); len(v) == 1 {
 		return v[0], true
@@ -172,15 +172,15 @@ func only(md metadata.MD, key string) (string, bool) {
 	return "", false
 }
 
-// passwords checks passwords. A bcrypt hash takes long on purpose, and clients send the password with every RPC, so
-// correct ones are remembered, as long as the users stay what they are.
+// passwords checks passwords. A bcrypt hash is slow on purpose, and clients send the password with every RPC. So
+// correct ones are remembered, as long as the accounts do not change.
 type passwords struct {
-	hashing sync.Mutex // one at a time, so that guessing takes one core at most
+	hashing sync.Mutex // one at a time, so that guessing uses one core at most
 	mu      sync.Mutex
 	good    map[access.User][sha256.Size]byte
 }
 
-// right reports whether got is the user's password. Of a user that there is not it takes as long to say so.
+// right reports whether got is the user's password. For an unknown user the check takes as long.
 func (a *accounts) right(u access.User, known bool, got string) bool {
 	if !known {
 		u = a.list[0]
@@ -205,7 +205,7 @@ func (p *passwords) same(u access.User, got string) bool {
 	p.mu.Lock()
 	good, ok := p.good[u]
 	p.mu.Unlock()
-	if ok && subtle.ConstantTimeCompare(good[:], sum[:]) == 1 { // it does not wait for those who guess
+	if ok && subtle.ConstantTimeCompare(good[:], sum[:]) == 1 { // it does not wait for guessing clients
 		return true
 	}
 	p.hashing.Lock()

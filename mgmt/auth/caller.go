@@ -15,30 +15,30 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A Caller is who a request is from, and by which way it came.
+// A Caller is the origin of a request: its user, rights and transport.
 type Caller struct {
 	Name      string
 	Role      access.Role
 	From      string // address
-	Transport string // the protocol, as gNMI
+	Transport string // the protocol, for example gNMI
 
-	View   *rights.View        // what the role may; nil: everything
-	stored string              // the password as the file has it, of who has shown it
-	chain  []*x509.Certificate // that the client has shown, itself first; nil: it counts for nothing
+	View   *rights.View        // the role's rights; nil means everything
+	stored string              // the password as stored in the file, if the caller has given it
+	chain  []*x509.Certificate // the client's verified certificate chain, leaf first; nil if it is not used
 	user   bool                // it is one of the users
 }
 
-// callerKey is that of the caller in the context of a request.
+// callerKey is the context key of a request's caller.
 type callerKey struct{}
 
-// WithCaller is the context of what a caller asks for. Without one a request is the process's own, which may
+// WithCaller returns the context of a caller's request. A request without caller is the process's own, which may do
 // everything.
 func WithCaller(ctx context.Context, c Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, &c)
 }
 
-// CallerOf is who a request is from; the process itself is a caller too. Whoever comes by gRPC and was not looked at
-// may nothing.
+// CallerOf returns the caller of a request, or the process itself. A gRPC request that was not authenticated has a
+// caller without rights.
 func CallerOf(ctx context.Context) *Caller {
 	if c, ok := ctx.Value(callerKey{}).(*Caller); ok {
 		return c
@@ -49,13 +49,13 @@ func CallerOf(ctx context.Context) *Caller {
 	return &Caller{Name: "this process", Role: access.Admin, Transport: "process"}
 }
 
-// UserOf is the name of who a request is from.
+// UserOf returns the name of a request's caller.
 func UserOf(ctx context.Context) string { return CallerOf(ctx).Name }
 
-// ViewOf is what the caller of a request may.
+// ViewOf returns the rights of a request's caller.
 func ViewOf(ctx context.Context) *rights.View { return CallerOf(ctx).View }
 
-// still refuses who logged in and could not do so now any more, or has other rights now.
+// still refuses a caller who could no longer log in, or whose rights have changed.
 func (g *Guard) still(c *Caller) error {
 	if c.chain != nil {
 		if err := g.verify(c.chain); err != nil {
@@ -78,8 +78,8 @@ func (g *Guard) still(c *Caller) error {
 	return nil
 }
 
-// Attended are requests that last, each with what ends it. While there are some, what was read of users and
-// certificates is looked at again.
+// attended holds requests that last, each with the function that ends it. While there are some, accounts and
+// certificates are checked again periodically.
 type attended struct {
 	mu       sync.Mutex
 	open     map[*session]struct{}
@@ -91,7 +91,7 @@ type session struct {
 	end    context.CancelCauseFunc
 }
 
-// Attend returns the context of a request that lasts: it ends when its caller may not go on.
+// Attend returns the context of a request that lasts. It ends when its caller is no longer admitted.
 func (g *Guard) Attend(ctx context.Context) (context.Context, func()) {
 	c := CallerOf(ctx)
 	ctx, end := context.WithCancelCause(ctx)
@@ -117,7 +117,7 @@ func (g *Guard) Attend(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// watchSessions ends those that may not go on, while there are some.
+// watchSessions ends sessions of callers that are no longer admitted, until no session is left.
 func (g *Guard) watchSessions() {
 	tick := time.NewTicker(rereadPeriod)
 	defer tick.Stop()
@@ -128,7 +128,7 @@ func (g *Guard) watchSessions() {
 	}
 }
 
-// EndSessions ends those that may not go on, and reports whether there are some.
+// EndSessions ends sessions of callers that are no longer admitted, and reports whether sessions are left.
 func (g *Guard) EndSessions() bool {
 	g.sessions.mu.Lock()
 	defer g.sessions.mu.Unlock()

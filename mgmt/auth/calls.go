@@ -9,20 +9,20 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Bounds on what one source may have going on at the same time, over all of its connections.
+// Bounds on the concurrent calls of one source, over all of its connections.
 const (
 	maxCallsOf     = 64 // RPCs and requests that do not last
-	maxSubscribeOf = 96 // that last, of the 128 in all
+	maxSubscribeOf = 96 // calls that last, of 128 for all sources
 )
 
-// CallsOf counts what each source has going on.
+// calls counts the concurrent calls of each source.
 type calls struct {
 	mu sync.Mutex
 	of map[netip.Addr]*[2]int
 }
 
-// enter gives a call from an address a place among those of its source, until leave. This machine's own users, who come
-// by the unix socket, are not counted.
+// enter gives a call from an address a place among those of its source, until leave. Clients of the unix socket are not
+// counted.
 func (c *calls) enter(from net.Addr, lasts bool) (leave func(), err error) {
 	source := sourceOf(from)
 	if !source.IsValid() {

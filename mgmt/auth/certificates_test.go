@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A certificate that is made stays as long as it is good, and is renewed under the same CA.
+// A generated certificate stays as long as it is valid, and is renewed under the same CA.
 func TestMakeCertificates(t *testing.T) {
 	dir := t.TempDir()
 	read := func(name string) string {
@@ -48,7 +48,7 @@ func TestMakeCertificates(t *testing.T) {
 	}
 }
 
-// A local process of somebody who is no user may not be another user.
+// A local process whose user is not a user of the server may not act as another user.
 func TestSocketOfStranger(t *testing.T) {
 	g := New(Config{Users: []access.User{{Name: "root", Password: "p", Role: access.Admin}}},
 		func(*access.Roles) (map[access.Role]*rights.View, error) { return nil, nil })

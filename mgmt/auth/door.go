@@ -9,17 +9,17 @@ import (
 
 // Bounds on connections.
 const (
-	maxConnections = 256 // that are known, in all
-	maxOfSource    = 128 // and of one address
-	maxStrangers   = 64  // that have not said yet who they are; the oldest makes room for a new one
-	maxStrangersOf = 16  // of one address
+	maxConnections = 256 // known connections of all sources
+	maxOfSource    = 128 // known connections of one address
+	maxStrangers   = 64  // connections that have not identified themselves; the oldest is closed for a new one
+	maxStrangersOf = 16  // such connections of one address
 )
 
-// A Door is a listener whose clients come in two kinds: strangers, of which nothing has come yet that a client must
-// send, and those that have shown that they are clients, by a TLS handshake or a request ([Door.Know]). There are
-// places for a number of each kind, in all and of one source. A stranger for whom there is none takes that of the
-// oldest, of the same source if that has too many: who opens connections and says nothing gets in nobody's way. One
-// that becomes known when there is no place is shut out.
+// A Door is a listener that bounds its connections, which are of two kinds. Strangers have not sent anything yet that
+// only a client sends. Known connections have shown that they are clients, by a TLS handshake or a request
+// ([Door.Know]). Each kind has a number of places, in total and per source. A stranger without a place displaces the
+// oldest stranger, of the same source if that has too many. So idle connections do not block clients. A connection that
+// becomes known when there is no place is closed.
 type Door struct {
 	net.Listener
 
@@ -30,7 +30,7 @@ type Door struct {
 	refused   uint64
 }
 
-// visitors are the connections of one source.
+// visitors counts the connections of one source.
 type visitors struct{ strangers, known int }
 
 // A guest is a connection.
@@ -45,7 +45,7 @@ type guest struct {
 // NewDoor returns a door before a listener.
 func NewDoor(l net.Listener) *Door { return &Door{Listener: l, of: map[netip.Addr]*visitors{}} }
 
-// Refused is how many connections were shut out or gave their place up.
+// Refused returns how many connections were closed for lack of places.
 func (d *Door) Refused() uint64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -71,7 +71,7 @@ func (d *Door) Accept() (net.Conn, error) {
 	return g, nil
 }
 
-// visitors are those of a source.
+// visitors returns the counts of a source.
 func (d *Door) visitors(source netip.Addr) *visitors {
 	if d.of[source] == nil {
 		d.of[source] = &visitors{}
@@ -79,7 +79,7 @@ func (d *Door) visitors(source netip.Addr) *visitors {
 	return d.of[source]
 }
 
-// tooMany returns the stranger who has to go for one of a source that came; nil: nobody.
+// tooMany returns the stranger to close after a new one of a source, or nil if there is room.
 func (d *Door) tooMany(source netip.Addr) *guest {
 	ofSource := d.of[source].strangers > maxStrangersOf
 	if !ofSource && len(d.strangers) <= maxStrangers {
@@ -87,16 +87,16 @@ func (d *Door) tooMany(source netip.Addr) *guest {
 	}
 	d.refused++
 	i := slices.IndexFunc(d.strangers, func(g *guest) bool { return !ofSource || g.source == source })
-	return d.strangers[i] // it may be the one that came
+	return d.strangers[i] // it may be the new one
 }
 
-// Know says that a connection of Accept is a client's, and whether there is room for it.
+// Know marks a connection of Accept as a client's. It returns false if there is no place for it.
 func (d *Door) Know(c net.Conn) bool {
 	g, ok := c.(*guest)
 	if !ok {
 		return true
 	}
-	d = g.door // that it came in by
+	d = g.door // the door that accepted it
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	v := d.of[g.source]
@@ -116,7 +116,7 @@ func (d *Door) Know(c net.Conn) bool {
 	return true
 }
 
-// forget takes one from among the strangers.
+// forget removes a guest from the strangers.
 func (d *Door) forget(g *guest) {
 	i := slices.Index(d.strangers, g)
 	d.strangers = slices.Delete(d.strangers, i, i+1)
@@ -149,7 +149,7 @@ func (g *guest) leave() {
 	}
 }
 
-// sourceOf is the address of a peer; of IPv6 the first 64 bits, of which one host may have all.
+// sourceOf returns the source address of a peer. For IPv6 it is the first 64 bits, since one host may own all of these.
 func sourceOf(a net.Addr) netip.Addr {
 	tcp, ok := a.(*net.TCPAddr)
 	if !ok {
@@ -158,7 +158,7 @@ func sourceOf(a net.Addr) netip.Addr {
 	return oneSource(tcp.AddrPort().Addr())
 }
 
-// oneSource is what counts as one source of an address: it, or the /64 of one of IPv6.
+// oneSource returns the source that an address counts for: itself, or the /64 of an IPv6 address.
 func oneSource(addr netip.Addr) netip.Addr {
 	addr = addr.Unmap().WithZone("")
 	if addr.Is6() {

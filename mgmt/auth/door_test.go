@@ -10,7 +10,7 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// A crowd is a listener that has those come who are said to come.
+// A crowd is a listener that accepts connections from the addresses that the test sets.
 type crowd struct {
 	net.Listener
 	next *net.TCPAddr
@@ -29,7 +29,7 @@ func (v *visitor) Close() error { v.closed = true; return nil }
 
 func (c *crowd) Accept() (net.Conn, error) { return &visitor{from: c.next}, nil }
 
-// come has a client of an address accepted.
+// come accepts a connection from an address.
 func come(t *testing.T, d *Door, c *crowd, addr string) *guest {
 	t.Helper()
 	c.next = net.TCPAddrFromAddrPort(netip.MustParseAddrPort(addr))
@@ -84,7 +84,7 @@ func TestDoor(t *testing.T) {
 	})
 }
 
-// Whatever comes and goes, the door knows who is there, and remembers nobody else.
+// After any sequence of connections, the door's counts are exact, and it keeps no other source.
 func TestDoorAtRandom(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 20}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))

@@ -14,8 +14,8 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// ListenUnix listens on a socket for this user alone, or all, replacing one that nobody serves any more. It creates the
-// directory if needed.
+// ListenUnix listens on a socket for this user only, or for all. It replaces a socket that is no longer served, and
+// creates the directory if needed.
 func ListenUnix(path string, all bool) (net.Listener, error) {
 	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
 		c.Close()
@@ -44,7 +44,7 @@ func ListenUnix(path string, all bool) (net.Listener, error) {
 	return l, nil
 }
 
-// unixCredentials let in root and the server's own user, and of the others those who are users.
+// unixCredentials admits root, the server's own user, and local users for whom known returns true.
 type unixCredentials struct{ known func(unixPeer) bool }
 
 // unixPeer is a local process.
@@ -91,18 +91,18 @@ func (u unixCredentials) Clone() credentials.TransportCredentials { return u }
 // OverrideServerName implements credentials.TransportCredentials.
 func (unixCredentials) OverrideServerName(string) error { return nil }
 
-// knownBy are credentials of a listener that is a door: who has shown them is known there.
+// knownBy are credentials of a listener that is a door. A connection that has shown them becomes known at the door.
 type knownBy struct {
 	credentials.TransportCredentials
 	door *Door
 }
 
-// KnownAt returns credentials whose clients are known at a door.
+// KnownAt returns credentials whose clients become known at a door.
 func KnownAt(door *Door, c credentials.TransportCredentials) credentials.TransportCredentials {
 	return knownBy{c, door}
 }
 
-// Local returns what the unix socket requires of its clients.
+// Local returns the credentials of the unix socket.
 func (g *Guard) Local() credentials.TransportCredentials { return unixCredentials{g.isUser} }
 
 // ServerHandshake implements credentials.TransportCredentials.
@@ -120,11 +120,11 @@ func (k knownBy) Clone() credentials.TransportCredentials {
 	return knownBy{k.TransportCredentials.Clone(), k.door}
 }
 
-// ownUID is the user that the server runs as.
+// ownUID returns the user that the server runs as.
 func ownUID() uint32 { return uint32(os.Getuid()) }
 
-// Listen listens at an address, "HOST:PORT". localhost is all loopback addresses that this machine has, so that clients
-// need not know which; with port 0 the system chooses one for both.
+// Listen listens at an address, "HOST:PORT". localhost means all loopback addresses of this machine, so that clients
+// may use either. With port 0 the system chooses one port for both.
 func Listen(addr string) ([]net.Listener, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil || host != "localhost" {
@@ -147,7 +147,7 @@ func Listen(addr string) ([]net.Listener, error) {
 	return []net.Listener{l, six}, nil
 }
 
-// Local reports whether an address, "HOST:PORT", can be reached from this machine alone.
+// Local reports whether an address, "HOST:PORT", can be reached only from this machine.
 func Local(addr string) bool {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -157,7 +157,7 @@ func Local(addr string) bool {
 	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }
 
-// isUser reports whether a local process is of somebody who is a user.
+// isUser reports whether the user of a local process is a user of the server.
 func (g *Guard) isUser(p unixPeer) bool {
 	_, ok := g.accounts.get().users[p.name()]
 	return ok

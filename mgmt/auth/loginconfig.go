@@ -9,40 +9,38 @@ import (
 	"tamtam/mgmt/access"
 )
 
-// A Config says who is let in, and how.
+// A Config configures authentication and authorisation.
 type Config struct {
-	// NoLogin serves Addr, and RESTCONF, to whoever can connect also where that is not this machine alone, though nobody
-	// is asked for a login.
+	// NoLogin serves Addr and RESTCONF without a login, even if other machines can reach them.
 	NoLogin bool
-	// Dir is where a CA (ca.pem) and a server certificate that it signs are
-	// made and kept if CertFile is not given.
+	// Dir is the directory of a CA (ca.pem) and a server certificate that it signs. They are made if CertFile is not
+	// given.
 	Dir string
-	// CertFile and KeyFile are the server's own certificate and key, PEM. These
-	// and the files below are read again when they change.
+	// CertFile and KeyFile are the server's own certificate and key, PEM. These and the files below are read again when
+	// they change.
 	CertFile, KeyFile string
-	// ClientCAFile holds the CAs of client certificates, PEM: every client
-	// must then have one.
+	// ClientCAFile holds the CAs of client certificates, PEM: every client must then have one.
 	ClientCAFile string
 	// Insecure serves Addr without TLS. It excludes Users.
 	Insecure bool
-	// Users may log in; if there are none, whoever can connect is admin.
+	// Users may log in; if there are none, every client that can connect is admin.
 	Users []access.User
-	// UsersFile has them instead, as access.ReadUsers reads them.
+	// UsersFile holds the users instead, in the format of access.ReadUsers.
 	UsersFile string
-	// Roles says what roles may, as access.ParseRoles reads it; what is built in is there without.
+	// Roles holds the rights of roles, in the format of access.ParseRoles. Built-in roles always exist.
 	Roles string
-	// RolesFile has that instead.
+	// RolesFile holds the roles instead.
 	RolesFile string
-	// Audit gets the audit trail: see AuditUser and what follows there. Default: nothing.
+	// Audit receives the audit trail: see AuditUser and the constants after it. The default discards it.
 	Audit slog.Handler
 
-	// Logger gets what an operator should know. Default: nothing.
+	// Logger receives messages for the operator. The default discards them.
 	Logger *slog.Logger
-	// Clock tells the time of what is sent. Default: time.Now.
+	// Clock is the time source for messages. The default is time.Now.
 	Clock func() time.Time
 }
 
-// Check refuses settings that contradict each other, naming both.
+// Check returns an error for each pair of settings that contradict each other, naming both.
 func (c Config) Check() error {
 	var errs []error
 	conflict := func(bad bool, a, b, why string) {
@@ -55,7 +53,7 @@ func (c Config) Check() error {
 	return errors.Join(errs...)
 }
 
-// checkTLS finds what contradicts itself in what clients are shown, and have to show.
+// checkTLS reports contradictions among the settings of certificates.
 func (c Config) checkTLS(conflict func(bad bool, a, b, why string)) {
 	conflict(c.Insecure && c.CertFile != "", "Insecure", "CertFile", "without TLS there is no use for a certificate")
 	conflict(c.Insecure && c.ClientCAFile != "", "Insecure", "ClientCAFile",
@@ -64,7 +62,7 @@ func (c Config) checkTLS(conflict func(bad bool, a, b, why string)) {
 	conflict(c.CertFile == "" && c.KeyFile != "", "CertFile", "KeyFile", "a key needs its certificate")
 }
 
-// checkUsers finds what contradicts itself in who is let in.
+// checkUsers reports contradictions among the settings of users and roles.
 func (c Config) checkUsers(conflict func(bad bool, a, b, why string)) {
 	users := len(c.Users) > 0
 	conflict(c.Insecure && (users || c.UsersFile != ""), "Insecure", "Users", "passwords would travel in clear")
@@ -73,12 +71,12 @@ func (c Config) checkUsers(conflict func(bad bool, a, b, why string)) {
 	conflict(c.NoLogin && c.AsksLogin(), "NoLogin", "Users or ClientCAFile", "there is a login")
 }
 
-// AsksLogin says that not whoever can connect is let in.
+// AsksLogin reports whether clients must log in.
 func (c Config) AsksLogin() bool {
 	return len(c.Users) > 0 || c.UsersFile != "" || c.ClientCAFile != ""
 }
 
-// MayListen refuses an address that others can reach while nobody is asked for a login.
+// MayListen refuses an address that other machines can reach while no login is required.
 func (c Config) MayListen(addr string) error {
 	if c.AsksLogin() || c.NoLogin || Local(addr) {
 		return nil

@@ -6,12 +6,12 @@ import (
 	"net/http"
 )
 
-// Logins are who may look at what no switch serves: users, roles and certificates are files as of a switch, are read by
-// the same code, and again when they change.
+// Logins authenticates the viewers of a page that no switch serves. Users, roles and certificates are files as for a
+// switch, read by the same code, and read again when they change.
 type Logins struct{ guard *Guard }
 
-// NewLogins reads what a configuration says of users, roles, certificates and clients' certificates; views are what
-// roles may.
+// NewLogins reads the users, roles, certificates and client certificates of a configuration; views are the rights of
+// roles.
 func NewLogins(cfg Config, views ViewsOf) (*Logins, error) {
 	if err := cfg.Check(); err != nil {
 		return nil, err
@@ -21,13 +21,13 @@ func NewLogins(cfg Config, views ViewsOf) (*Logins, error) {
 	return &Logins{g}, g.Open()
 }
 
-// Enter lets a request in as [mgmt.Looks.Enter] does.
+// Enter admits a request as [mgmt.Looks.Enter] does.
 func (l *Logins) Enter(r *http.Request, lasts bool) (ctx context.Context, leave func(), err error) {
 	return l.guard.Look(r, lasts)
 }
 
-// TLS is what clients speak: where somebody logs in, so that nobody else reads passwords, and where a certificate is
-// given. nil: they speak in clear.
+// TLS returns the TLS configuration for clients, or nil if they use plain text. TLS is used if there is a login, so
+// that passwords are encrypted, or if a certificate is given.
 func (l *Logins) TLS() (*tls.Config, error) {
 	if !l.guard.cfg.AsksLogin() && l.guard.cfg.CertFile == "" {
 		return nil, nil

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// pageDatabases are those whose tables, or what collectors make of them, a page shows.
+// pageDatabases returns the databases whose tables, or a collector's results of them, a page shows.
 func pageDatabases() []swss.DBName { return []swss.DBName{swss.StateDB, swss.CountersDB, swss.ApplDB} }
 
 // LookStatus returns the HTTP status for an error of [mgmt.Looks.Enter].
@@ -28,8 +28,8 @@ func LookStatus(err error) int {
 	return http.StatusServiceUnavailable
 }
 
-// Admit finds who a request of HTTP is from, by name and password (RFC 7617) or by the client's certificate, and gives
-// it a place among those of its source, until leave. The error has the code Unauthenticated, or ResourceExhausted.
+// Admit authenticates an HTTP request by name and password (RFC 7617) or by the client's certificate. It gives it a
+// place among those of its source, until leave. The error has the code Unauthenticated or ResourceExhausted.
 func (g *Guard) Admit(r *http.Request, transport string, lasts bool) (caller Caller, leave func(), err error) {
 	leave = func() {}
 	if at, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
@@ -46,7 +46,7 @@ func (g *Guard) Admit(r *http.Request, transport string, lasts bool) (caller Cal
 	return caller, leave, nil
 }
 
-// Look is [mgmt.Looks.Enter].
+// Look implements [mgmt.Looks.Enter].
 func (g *Guard) Look(r *http.Request, lasts bool) (ctx context.Context, leave func(), err error) {
 	caller, leave, err := g.Admit(r, "page", lasts)
 	if err != nil {
@@ -65,7 +65,7 @@ func (g *Guard) Look(r *http.Request, lasts bool) (ctx context.Context, leave fu
 	return ctx, func() { end(); called() }, nil
 }
 
-// mayRead refuses a caller whose role may not read all tables of databases as they are.
+// mayRead refuses a caller whose role may not read all raw tables of the databases.
 func (c *Caller) mayRead(databases []swss.DBName) error {
 	if c.View == nil {
 		return nil

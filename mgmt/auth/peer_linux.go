@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// peerUID asks the kernel who is at the other end of a unix socket.
+// peerUID returns the user of the process at the other end of a unix socket, as reported by the kernel.
 func peerUID(c net.Conn) (uint32, error) {
 	u, ok := c.(*net.UnixConn)
 	if !ok {

@@ -10,32 +10,32 @@ import (
 	"time"
 )
 
-// Files of users, roles and certificates are read again while the server runs: whoever asks for what they say makes
-// them be looked at, at most once per rereadPeriod. They are small, so their content says whether they have changed; a
-// time of modification may not. What cannot be read, or is wrong, changes nothing: what was read before stays in force,
-// and log and [mgmt.Server.Troubles] say so until it is mended.
+// Files of users, roles and certificates are read again while the server runs. They are checked when their content is
+// needed, at most once per rereadPeriod. They are small, so their content is compared; a modification time may not
+// change. If a file cannot be read, or is wrong, the former content stays in force. The log and [mgmt.Server.Troubles]
+// report that until it is corrected.
 
-// rereadPeriod is how long what files say may be old.
+// rereadPeriod bounds the age of the content of files.
 const rereadPeriod = time.Second
 
-// maxSettings bounds such a file.
+// maxSettings bounds the size of such a file, in bytes.
 const maxSettings = 4 << 20
 
-// A reread is what files say.
+// A reread is the parsed content of files.
 type reread[T any] struct {
-	what  string // it is, for the log
+	what  string // its name in the log
 	files []string
 	parse func(texts [][]byte) (T, error)
 	now   func() time.Time
 	log   *slog.Logger
-	told  func(what string, err error) // hears of every change, and of every one that is refused; nil: nobody
+	told  func(what string, err error) // is called for every change, accepted or refused; may be nil
 
 	mu      sync.Mutex
 	looked  time.Time
 	sum     [sha256.Size]byte
 	value   T
-	since   time.Time // it is in force
-	trouble string    // why what the files say now is not; "": it is
+	since   time.Time // when value came into force
+	trouble string    // why the present content of the files is not in force; empty if it is
 }
 
 // begin reads the files for the first time.
@@ -52,7 +52,7 @@ func (r *reread[T]) begin() error {
 	return nil
 }
 
-// get returns what is in force.
+// get returns the value in force.
 func (r *reread[T]) get() T {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -80,7 +80,7 @@ func (r *reread[T]) get() T {
 	return r.value
 }
 
-// settle notes that the files say what is in force.
+// settle records that the files hold the value in force.
 func (r *reread[T]) settle() {
 	if r.trouble == "" {
 		return
@@ -89,7 +89,7 @@ func (r *reread[T]) settle() {
 	r.log.Info(r.what+" are again what is in force", "files", r.files)
 }
 
-// refuse notes what is wrong with the files, and tells it once.
+// refuse records an error of the files, and logs it once.
 func (r *reread[T]) refuse(err error) {
 	text := fmt.Sprintf("%s: %v; what was read at %s stays in force", r.what, err, r.since.UTC().Format(time.RFC3339))
 	if text == r.trouble {
@@ -106,7 +106,7 @@ func (r *reread[T]) tell(err error) {
 	}
 }
 
-// doubt says why what the files say is not in force; "": it is.
+// doubt returns why the content of the files is not in force, or "" if it is.
 func (r *reread[T]) doubt() string {
 	r.get()
 	r.mu.Lock()

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// One source has only so many places, whatever it does with them; others have theirs.
+// One source has a bounded number of places, whatever it does with them. Other sources have their own.
 func TestCallsOfOneSource(t *testing.T) {
 	var c calls
 	var leaves []func()

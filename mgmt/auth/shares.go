@@ -9,33 +9,33 @@ import (
 	"sync"
 )
 
-// What clients have the server read and encode takes processors. Shares lets as many go on at once as there are, and
-// gives each place that becomes free to the client that has the fewest, of several to the one that was given none for
-// the longest time. So a client with many subscriptions keeps another waiting for one piece of work, not for all of its
-// own. A stream's work is in pieces of a chunk of entries.
+// Reading and encoding for clients uses processors. Shares admits as many pieces of work at the same time as there are
+// processors. A free place goes to the client with the fewest places, among several to the one served least recently.
+// So a client with many subscriptions delays another by one piece of work, not by all of its own. A stream's work is in
+// pieces of a chunk of entries.
 
-// maxReading bounds the places, whatever processors there are.
+// maxReading bounds the places, however many processors there are.
 const maxReading = 8
 
-// Shares are the places. The zero value has none.
+// Shares holds the places. The zero value has none.
 type Shares struct {
 	mu      sync.Mutex
 	free    int
 	clients map[string]*share // those that have a place, or wait
-	turns   uint64            // places that were given
+	turns   uint64            // number of places that were given
 }
 
-// A share is what a client has of the places.
+// A share is a client's places.
 type share struct {
 	held    int
-	last    uint64          // when it was given a place last, in turns
-	waiting []chan struct{} // closed when it has a place; the first came first
+	last    uint64          // value of turns when it was last given a place
+	waiting []chan struct{} // closed when it has a place; in order of arrival
 }
 
-// NewShares returns so many places, all free.
+// NewShares returns shares of that many places, all free.
 func NewShares(places int) *Shares { return &Shares{free: places, clients: map[string]*share{}} }
 
-// Places is how many there are on this machine.
+// Places returns the number of places for this machine.
 func Places() int { return min(max(runtime.GOMAXPROCS(0), 2), maxReading) }
 
 // Enter waits for a place.
@@ -91,14 +91,14 @@ func (s *Shares) back(client string) {
 	s.give()
 }
 
-// forget forgets a client that has nothing and waits for nothing. The caller holds mu.
+// forget removes a client that has no place and waits for none. The caller holds mu.
 func (s *Shares) forget(client string) {
 	if c := s.clients[client]; c.held == 0 && len(c.waiting) == 0 {
 		delete(s.clients, client)
 	}
 }
 
-// give gives free places to those that wait. The caller holds mu.
+// give gives free places to waiting clients. The caller holds mu.
 func (s *Shares) give() {
 	for s.free > 0 {
 		var next *share
@@ -124,7 +124,7 @@ func (c *share) before(o *share) bool {
 	return c.held < o.held || c.held == o.held && c.last < o.last
 }
 
-// Client names who shares places: a user, or where a caller without a name of its own comes from.
+// Client returns the name under which a caller shares places: its user, or its source address.
 func (c *Caller) Client() string {
 	if c.user {
 		return "user " + c.Name

@@ -10,8 +10,8 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// TestRandomShares: while a client waits, none that has more places gets one, and each of those with as many one at
-// most; no place is lost, and none stays free while somebody waits.
+// While a client waits, no client with more places gets one, and each client with as many gets at most one. No place is
+// lost, and none stays free while a client waits.
 func TestRandomShares(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 200, Short: 50}, func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 0))
@@ -21,7 +21,7 @@ func TestRandomShares(t *testing.T) {
 			client string
 			end    context.CancelFunc
 			done   chan error
-			passed map[string]int // places that others got meanwhile, with as many
+			passed map[string]int // places given meanwhile to clients with as many places
 		}
 		var waiting []*wait
 		held := map[string]int{}
@@ -31,7 +31,7 @@ func TestRandomShares(t *testing.T) {
 			}
 			return n
 		}
-		given := func() { // notes who was given a place
+		given := func() { // notes which clients were given a place
 			for i := 0; i < len(waiting); i++ {
 				w := waiting[i]
 				select {

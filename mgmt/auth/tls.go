@@ -39,7 +39,7 @@ const (
 	renewAhead = 30 * 24 * time.Hour
 )
 
-// Credentials returns what the TCP listener requires of its clients.
+// Credentials returns the credentials of the TCP listener.
 func (g *Guard) Credentials() (credentials.TransportCredentials, error) {
 	conf, err := g.TLS()
 	if err != nil {
@@ -51,7 +51,7 @@ func (g *Guard) Credentials() (credentials.TransportCredentials, error) {
 	return talkativeTLS{credentials.NewTLS(conf), g.log}, nil
 }
 
-// TLS returns what the server is configured to have before its clients' connections; nil: nothing.
+// TLS returns the configuration for the clients' connections, or nil if they do not use TLS.
 func (g *Guard) TLS() (*tls.Config, error) {
 	if g.cfg.Insecure {
 		return nil, nil
@@ -64,7 +64,7 @@ func (g *Guard) TLS() (*tls.Config, error) {
 		certFile, keyFile = filepath.Join(g.cfg.Dir, serverFile), filepath.Join(g.cfg.Dir, serverKeyFile)
 		g.log.Info("a certificate is generated", "ca", filepath.Join(g.cfg.Dir, caFile))
 	}
-	if g.pair == nil { // else another protocol has it already
+	if g.pair == nil { // else another protocol has loaded it already
 		pair := &reread[*tls.Certificate]{what: "certificate", now: g.now, log: g.log, told: g.auditReread,
 			files: []string{certFile, keyFile}, parse: parsePair}
 		if err := pair.begin(); err != nil {
@@ -77,19 +77,19 @@ func (g *Guard) TLS() (*tls.Config, error) {
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return g.pair.get(), nil },
 	}
 	if g.cfg.ClientCAFile != "" {
-		conf.ClientAuth = tls.RequireAnyClientCert // by whom it is signed is asked below: that may change
+		conf.ClientAuth = tls.RequireAnyClientCert // the signature is verified below, since the CA may change
 		conf.VerifyConnection = func(state tls.ConnectionState) error { return g.verify(state.PeerCertificates) }
 	}
 	return conf, nil
 }
 
-// parsePair reads a certificate and its key.
+// parsePair parses a certificate and its key.
 func parsePair(texts [][]byte) (*tls.Certificate, error) {
 	cert, err := tls.X509KeyPair(texts[0], texts[1])
 	return &cert, err
 }
 
-// A clientCA is who signs the certificates of clients.
+// A clientCA is the CAs of client certificates.
 type clientCA struct {
 	pool *x509.CertPool
 
@@ -100,7 +100,7 @@ type clientCA struct {
 // mostVerified bounds the certificates that are remembered.
 const mostVerified = 4096
 
-// openClientCA reads who signs the certificates of clients.
+// openClientCA reads the CAs of client certificates.
 func (g *Guard) openClientCA() error {
 	if g.cfg.ClientCAFile == "" {
 		return nil
@@ -119,7 +119,7 @@ func (g *Guard) openClientCA() error {
 	return nil
 }
 
-// verify says whether a client's certificate is one of the CA that is in force, and of now.
+// verify returns an error unless a client's certificate is signed by the CA in force, and valid now.
 func (g *Guard) verify(chain []*x509.Certificate) error {
 	if len(chain) == 0 {
 		return errors.New("there is none")
@@ -151,7 +151,8 @@ func (g *Guard) verify(chain []*x509.Certificate) error {
 	return nil
 }
 
-// proven is the common name of a client's certificate, with its chain; "": clients need none.
+// proven returns the common name of a client's certificate, with its chain. The name is empty if clients need no
+// certificate.
 func (g *Guard) proven(state *tls.ConnectionState) (string, []*x509.Certificate, error) {
 	if state == nil || g.clientCA == nil {
 		return "", nil, nil
@@ -162,7 +163,7 @@ func (g *Guard) proven(state *tls.ConnectionState) (string, []*x509.Certificate,
 	return state.PeerCertificates[0].Subject.CommonName, state.PeerCertificates, nil
 }
 
-// talkativeTLS is TLS that logs when a client does not speak it.
+// talkativeTLS is TLS that logs failed handshakes.
 type talkativeTLS struct {
 	credentials.TransportCredentials
 	log *slog.Logger
@@ -175,7 +176,7 @@ func (t talkativeTLS) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInf
 	switch {
 	case errors.As(err, &plain):
 		t.log.Warn("gNMI client speaks plaintext, this port is TLS", "peer", c.RemoteAddr())
-	case errors.Is(err, io.EOF): // connected and left without a word: a health check
+	case errors.Is(err, io.EOF): // a health check that only connects
 	case err != nil:
 		t.log.Warn("gNMI TLS handshake failed", "peer", c.RemoteAddr(), "error", err)
 	}
@@ -187,8 +188,8 @@ func (t talkativeTLS) Clone() credentials.TransportCredentials {
 	return talkativeTLS{t.TransportCredentials.Clone(), t.log}
 }
 
-// makeCertificates makes sure that dir has a CA and a server certificate signed by it, for this
-// machine and not about to expire.
+// makeCertificates ensures that dir has a CA and a server certificate signed by it, for this machine and not about to
+// expire.
 func makeCertificates(dir string, now time.Time) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -215,7 +216,7 @@ func makeCertificates(dir string, now time.Time) error {
 	return err
 }
 
-// serverNames returns the names that clients on this machine and next to it use.
+// serverNames returns the names by which clients on this machine and next to it reach the server.
 func serverNames() ([]string, []net.IP) {
 	names := []string{"localhost"}
 	if host, err := os.Hostname(); err == nil && host != "localhost" {
@@ -233,7 +234,7 @@ func makeCA(dir string, now time.Time) (tls.Certificate, error) {
 	return sign(template, nil, filepath.Join(dir, caFile), filepath.Join(dir, caKeyFile))
 }
 
-// sign makes a key and a certificate by a CA, or by itself, and writes both.
+// sign creates a key and a certificate signed by a CA, or by itself, and writes both.
 func sign(template *x509.Certificate, ca *tls.Certificate, certFile, keyFile string) (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -263,7 +264,7 @@ func sign(template *x509.Certificate, ca *tls.Certificate, certFile, keyFile str
 	return tls.LoadX509KeyPair(certFile, keyFile)
 }
 
-// writeFile replaces a file whole.
+// writeFile replaces a file atomically.
 func writeFile(name string, data []byte, mode os.FileMode) error {
 	tmp := name + ".new"
 	if err := os.WriteFile(tmp, data, mode); err != nil {

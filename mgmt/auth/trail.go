@@ -16,10 +16,10 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// The audit trail has a record for each Set and operation, whatever came of it, for each login and access that was
-// refused, and for each time that users or certificates were read again: who, from where, by which protocol, what, at
-// which paths, with which result. Values are left out, for they may be secrets. Where the records go, Config.Audit
-// says; each has the message "audit" and, but for empty ones, the attributes of [Audited].
+// The audit trail has a record for each Set and operation, whatever its result. It also records each refused login and
+// access, and each time that users or certificates were read again. A record holds the user, address, protocol, action,
+// paths and result. Values are omitted, since they may be secrets. Config.Audit is the destination. Each record has the
+// message "audit" and the non-empty ones of the attributes below.
 
 // Attributes of a record of the audit trail.
 const (
@@ -28,11 +28,11 @@ const (
 	AuditFrom      = "from"      // the address, or the local user
 	AuditTransport = "transport" // gNMI, RESTCONF, unix socket, process
 	AuditOperation = "operation" // set, get, subscribe, login, reload, copy, commit, ...
-	AuditPaths     = "paths"     // that are changed, or were refused; a - in front: deleted, an = replaced
+	AuditPaths     = "paths"     // that are changed, or were refused; the prefix - means deleted, = replaced
 	AuditInput     = "input"     // of an operation
 	AuditResult    = "result"    // code of gRPC
 	AuditReason    = "reason"    // why it failed
-	AuditMore      = "more"      // records of this kind that were left out before this one
+	AuditMore      = "more"      // records of this kind that were omitted before this one
 )
 
 // Bounds of a record.
@@ -42,24 +42,24 @@ const (
 	maxAuditReason = 1000 // bytes
 )
 
-// Of refusals, which strangers can cause, so many a second are written, and then how many there were more; what was
-// changed is always written.
+// refusalsPerSecond bounds the recorded refusals, which unauthenticated clients can cause. Further ones are only
+// counted. Changes are always recorded.
 const refusalsPerSecond = 20
 
 // A Trail writes the audit trail.
 type Trail struct {
-	to  slog.Handler // nil: nowhere
+	to  slog.Handler // nil discards records
 	now func() time.Time
 	log *slog.Logger
 
 	mu     sync.Mutex
-	second time.Time // of the refusals that are counted
+	second time.Time // the second in which refusals are counted
 	count  int
-	more   int    // refusals that were left out
-	failed string // why the last record could not be written; "": it could
+	more   int    // refusals that were omitted
+	failed string // why the last record could not be written; empty if it was written
 }
 
-// Also has a further handler get the records.
+// Also adds a further handler of the records.
 func (t *Trail) Also(h slog.Handler) {
 	if t.to != nil {
 		h = slog.NewMultiHandler(t.to, h)
@@ -67,7 +67,7 @@ func (t *Trail) Also(h slog.Handler) {
 	t.to = h
 }
 
-// refusal reports whether one more refusal is written, and how many were left out before.
+// refusal reports whether one more refusal is written, and how many were omitted before.
 func (t *Trail) refusal() (write bool, more int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -82,7 +82,7 @@ func (t *Trail) refusal() (write bool, more int) {
 	return true, more
 }
 
-// write writes a record; attributes without a value are left out.
+// write writes a record; attributes without a value are omitted.
 func (t *Trail) write(code codes.Code, attrs ...slog.Attr) {
 	if t.to == nil {
 		return
@@ -112,7 +112,7 @@ func (t *Trail) write(code codes.Code, attrs ...slog.Attr) {
 	t.note(t.to.Handle(context.Background(), r))
 }
 
-// note tells when records begin to be lost, and when they are written again.
+// note logs when records begin to be lost, and when they are written again.
 func (t *Trail) note(err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -128,7 +128,7 @@ func (t *Trail) note(err error) {
 	}
 }
 
-// doubt says why the trail is not written; "": it is.
+// doubt returns why the trail is not written, or "" if it is.
 func (t *Trail) doubt() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -138,7 +138,7 @@ func (t *Trail) doubt() string {
 	return "audit trail: " + t.failed
 }
 
-// who are the attributes of a caller.
+// who returns the attributes of a caller.
 func (c *Caller) who() []slog.Attr {
 	return []slog.Attr{
 		slog.String(AuditUser, auditText(c.Name)), slog.String(AuditRole, string(c.Role)),
@@ -148,7 +148,7 @@ func (c *Caller) who() []slog.Attr {
 
 func auditText(text string) string { return tree.Cut(tree.OneLine(text), maxAuditText) }
 
-// Did records what a caller did, or was refused.
+// Did records an action of a caller, or its refusal.
 func (t *Trail) Did(ctx context.Context, operation string, paths []string, input string, err error) {
 	if t.to == nil {
 		return
@@ -163,13 +163,13 @@ func (t *Trail) Did(ctx context.Context, operation string, paths []string, input
 	t.write(st.Code(), attrs...)
 }
 
-// login records a login that was refused.
+// login records a refused login.
 func (t *Trail) login(cred Credentials, why string) {
 	c := Caller{Name: cred.Name, From: cred.From, Transport: cred.Transport}
 	t.write(codes.Unauthenticated, append(c.who(), slog.String(AuditOperation, "login"), slog.String(AuditReason, why))...)
 }
 
-// auditReread records that files were read again, or not.
+// auditReread records that files were read again, or were refused.
 func (g *Guard) auditReread(what string, err error) {
 	attrs := []slog.Attr{slog.String(AuditTransport, "process"), slog.String(AuditOperation, "reload of "+what)}
 	code := codes.OK
@@ -180,7 +180,7 @@ func (g *Guard) auditReread(what string, err error) {
 	g.Trail.write(code, attrs...)
 }
 
-// Denied records an access that was refused; other errors are no matter of the trail.
+// Denied records a refused access; other errors are not recorded.
 func (t *Trail) Denied(ctx context.Context, operation string, prefix *gpb.Path, paths []*gpb.Path, err error) {
 	if status.Code(err) != codes.PermissionDenied {
 		return
@@ -192,7 +192,7 @@ func (t *Trail) Denied(ctx context.Context, operation string, prefix *gpb.Path, 
 	t.Did(ctx, operation, fewPaths(texts), "", err)
 }
 
-// auditPath is a path of a request in the trail.
+// auditPath returns a path of a request in the form of the trail.
 func auditPath(mark string, prefix, p *gpb.Path) string {
 	text := tree.PathText(&gpb.Path{Elem: slices.Concat(prefix.GetElem(), p.GetElem())})
 	if origin := strings.Join([]string{prefix.GetOrigin(), p.GetOrigin()}, ""); origin != "" {
@@ -201,7 +201,7 @@ func auditPath(mark string, prefix, p *gpb.Path) string {
 	return mark + auditText(text)
 }
 
-// SetPaths are the paths that a Set changes.
+// SetPaths returns the paths that a Set changes.
 func SetPaths(req *gpb.SetRequest) []string {
 	n := len(req.GetDelete()) + len(req.GetReplace()) + len(req.GetUpdate()) + len(req.GetUnionReplace())
 	texts := make([]string, 0, min(n, maxAuditPaths)+1)
@@ -225,7 +225,7 @@ func SetPaths(req *gpb.SetRequest) []string {
 	return texts
 }
 
-// fewPaths are the first of paths, and how many there are more.
+// fewPaths returns the first paths, and the number of further ones.
 func fewPaths(texts []string) []string {
 	if more := len(texts) - maxAuditPaths; more > 0 {
 		return append(texts[:maxAuditPaths:maxAuditPaths], fmt.Sprintf("and %d more", more))

@@ -8,7 +8,7 @@ import (
 	"net/http"
 )
 
-// A Web is an HTTP server whose connections come in by a [Door]: a client is known by its first request.
+// A Web is an HTTP server behind a [Door]. A connection becomes known by its first request.
 type Web struct {
 	doors  []*Door
 	server *http.Server
@@ -16,13 +16,13 @@ type Web struct {
 }
 
 // NewWeb listens at an address, "HOST:PORT", and answers only once Serve runs. If the server has a TLSConfig, clients
-// speak TLS.
+// must use TLS.
 func NewWeb(addr string, server *http.Server) (*Web, error) {
 	ls, err := Listen(addr)
 	if err != nil {
 		return nil, err
 	}
-	w := &Web{server: server, secure: server.TLSConfig != nil} // net/http gives itself one
+	w := &Web{server: server, secure: server.TLSConfig != nil} // net/http sets one itself later
 	for _, l := range ls {
 		w.doors = append(w.doors, NewDoor(l))
 	}
@@ -30,17 +30,17 @@ func NewWeb(addr string, server *http.Server) (*Web, error) {
 		if t, ok := c.(*tls.Conn); ok {
 			c = t.NetConn()
 		}
-		if state == http.StateActive && !w.doors[0].Know(c) { // its first request has come
+		if state == http.StateActive && !w.doors[0].Know(c) { // its first request has arrived
 			c.Close()
 		}
 	}
 	return w, nil
 }
 
-// Addr is the address that it listens on, with the port that the system chose.
+// Addr returns the address that it listens on, with the port that the system chose.
 func (w *Web) Addr() string { return w.doors[0].Addr().String() }
 
-// URL is where a browser finds it.
+// URL returns the address for a browser.
 func (w *Web) URL() string {
 	if w.secure {
 		return "https://" + w.Addr() + "/"
@@ -48,7 +48,7 @@ func (w *Web) URL() string {
 	return "http://" + w.Addr() + "/"
 }
 
-// Serve answers until ctx ends, which is also that of the requests.
+// Serve answers until ctx ends. The contexts of requests derive from ctx.
 func (w *Web) Serve(ctx context.Context) error {
 	w.server.BaseContext = func(net.Listener) context.Context { return ctx }
 	stop := context.AfterFunc(ctx, func() { w.server.Close() })

@@ -14,19 +14,19 @@ import (
 	"time"
 )
 
-// A Note says of a configuration that was kept when, by whom and why.
+// A Note records when, by which user and why a configuration was archived.
 type Note struct {
 	Time    time.Time `json:"time"`
-	User    string    `json:"user"`              // who asked for it
+	User    string    `json:"user"`              // the requesting user
 	Kind    string    `json:"kind"`              // start, save, commit, before: see the operations of package mgmt
 	Comment string    `json:"comment,omitempty"` // the user's words
 	Rows    int       `json:"rows"`              // of CONFIG_DB
 
-	Seq uint64 `json:"-"` // what names its file; later ones have higher numbers
+	Seq uint64 `json:"-"` // the number in its file's name; later ones have higher numbers
 }
 
-// An Archive is a directory of configurations that were kept, the newest first. The oldest go when there are more than
-// Most. Each is a file of its own: a line with its [Note], and below it a config_db.json.
+// An Archive is a directory of configurations, the newest first. The oldest are removed when there are more than Most.
+// Each is a file of its own: a line with its [Note], followed by a config_db.json.
 type Archive struct {
 	Dir  string
 	Most int
@@ -34,7 +34,7 @@ type Archive struct {
 
 const archived = ".config"
 
-// List returns the notes of what is kept, the newest first. A file that cannot be read as one is left out.
+// List returns the notes of the archived configurations, the newest first. An invalid file is omitted.
 func (a Archive) List() ([]Note, error) {
 	files, err := os.ReadDir(a.Dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -68,14 +68,14 @@ func compare(a, b uint64) int {
 	return 0
 }
 
-// maxNote is the longest line with a note, in bytes.
+// maxNote bounds the line with a note, in bytes.
 const maxNote = 64 << 10
 
 func (a Archive) file(seq uint64) string {
 	return filepath.Join(a.Dir, fmt.Sprintf("%012d%s", seq, archived))
 }
 
-// read returns the note of a file, and what of the rest is within the first most bytes.
+// read returns the note of a file, and the part of the rest that is within the first most bytes.
 func (a Archive) read(seq uint64, most int64) (n Note, rest []byte, err error) {
 	f, err := os.Open(a.file(seq))
 	if err != nil {
@@ -110,7 +110,7 @@ func (a Archive) Load(seq uint64) (Note, Rows, error) {
 	return n, rows, nil
 }
 
-// Add keeps a configuration, and drops those beyond the number that are kept, except one.
+// Add archives a configuration, and removes the oldest ones beyond the bound, but not the one with number except.
 func (a Archive) Add(n Note, rows Rows, except uint64) (seq uint64, err error) {
 	notes, err := a.List()
 	if err != nil {
@@ -146,7 +146,7 @@ func (a Archive) Add(n Note, rows Rows, except uint64) (seq uint64, err error) {
 	return seq, err
 }
 
-// Count is the number of rows.
+// Count returns the number of rows.
 func (c Rows) Count() (n int) {
 	for _, rows := range c {
 		n += len(rows)

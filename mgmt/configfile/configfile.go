@@ -1,6 +1,6 @@
-// Package configfile is CONFIG_DB as a file: a config_db.json as SONiC writes it, read with every error told, and
-// written whole or not at all. It also keeps a bounded number of configurations that were in force, with when and by
-// whom ([Archive]). What is in the rows is schema's business, who asks for a configuration is mgmt's.
+// Package configfile handles CONFIG_DB as a file: a config_db.json as SONiC writes it, read with every error reported,
+// and written as a whole or not at all. It also archives a bounded number of configurations that were in force, with
+// their time and user ([Archive]). The content of rows belongs to schema, and the requests for configurations to mgmt.
 package configfile
 
 import (
@@ -27,13 +27,13 @@ import (
 // Rows is the content of a config_db.json: table, key, field, value.
 type Rows map[string]map[string]swss.FieldValues
 
-// MaxFile bounds what is read as configuration, so that a wrong file cannot
-// fill the memory: 256 MiB, over a million flow groups.
+// MaxFile bounds the size of a configuration file, so that a wrong file cannot fill the memory: 256 MiB, over a million
+// flow groups.
 const MaxFile = 256 << 20
 
-// Read reads a config_db.json as SONiC writes it: tables of rows of fields; a list becomes
-// a field whose name ends in "@" and whose value is the items joined by commas. Every error is
-// reported, not only the first; rows that no daemon would read are errors (see [Rows.Check]).
+// Read reads a config_db.json as SONiC writes it: tables of rows of fields. A list becomes a field whose name ends in
+// "@" and whose value is the items joined by commas. Every error is reported, not only the first. Rows too large for
+// the daemons are errors (see [Rows.Check]).
 func Read(path string) (Rows, error) {
 	text, err := ReadText(path)
 	if err != nil {
@@ -46,7 +46,7 @@ func Read(path string) (Rows, error) {
 	return c, nil
 }
 
-// Parse is [Read] for text in memory. What [Scalars] lists is left out.
+// Parse parses a text as [Read] does. The names that [Scalars] lists are omitted.
 func Parse(text []byte) (Rows, error) {
 	var tables map[string]json.RawMessage
 	if err := json.Unmarshal(text, &tables); err != nil {
@@ -81,8 +81,9 @@ func Parse(text []byte) (Rows, error) {
 	return c, errors.Join(errors.Join(errs...), c.Check())
 }
 
-// Scalars lists the names at the top of a config_db.json that have a value instead of rows, such as the platform that
-// SONiC's installer noted in older files. SONiC does not load them. A table's name, in capitals, is not among them.
+// Scalars returns the names at the top of a config_db.json that have a value instead of rows. For example, SONiC's
+// installer noted the platform in older files. SONiC does not load them. A table's name, in capitals, is not among
+// them.
 func Scalars(text []byte) (names []string) {
 	var top map[string]json.RawMessage
 	if json.Unmarshal(text, &top) != nil {
@@ -100,12 +101,12 @@ func isScalar(name string, value json.RawMessage) bool {
 	return strings.ContainsFunc(name, unicode.IsLower) && !strings.ContainsAny(string(value[:1]), "{[")
 }
 
-// Doubled returns an error for every table, row and field that occurs twice; encoding/json would
-// silently take the last. text is valid JSON.
+// Doubled returns an error for every table, row and field that occurs twice; encoding/json would silently use the last.
+// text is valid JSON.
 func Doubled(text []byte) (errs []error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	type level struct {
-		seen  map[string]bool // nil: an array
+		seen  map[string]bool // nil for an array
 		name  string          // the last one
 		value bool            // a value comes next
 	}
@@ -226,8 +227,7 @@ func scalar(v any) (string, error) {
 	}
 }
 
-// Check returns an error for every row that no daemon would read because of its size, and for every table with more
-// rows than are taken.
+// Check returns an error for every row that is too large for the daemons, and for every table with too many rows.
 func (c Rows) Check() error {
 	var errs []error
 	for _, table := range sortedKeys(c) {
@@ -245,8 +245,8 @@ func tooMany(table string, n int) error {
 	return fmt.Errorf("%s: %d rows: want at most %d, more are not taken", table, n, schema.MaxRows)
 }
 
-// Load writes the rows into CONFIG_DB: all of them, or none. Existing rows that are not in c stay as they are. The
-// error says what is known of the outcome.
+// Load writes the rows into CONFIG_DB: all of them, or none. Existing rows that are not in c stay. The error contains
+// the known outcome.
 func (c Rows) Load(ctx context.Context, r *swss.Redis) error {
 	db := r.DB(swss.ConfigDB)
 	errs := []error{c.Check()}
@@ -267,8 +267,8 @@ func (c Rows) Load(ctx context.Context, r *swss.Redis) error {
 	return nil
 }
 
-// LoadOver loads the rows as Load does, says that CONFIG_DB is initialized, and counts which of its rows were replaced
-// by others, and which stay although these rows lack them.
+// LoadOver loads the rows as Load does, and marks CONFIG_DB as initialized. It counts the rows that were replaced by
+// different ones, and the rows that stay although c lacks them.
 func (c Rows) LoadOver(ctx context.Context, r *swss.Redis) (replaced, stay int, err error) {
 	found, err := Stored(ctx, r)
 	if err != nil {
@@ -291,7 +291,7 @@ func (c Rows) LoadOver(ctx context.Context, r *swss.Redis) (replaced, stay int, 
 	return replaced, stay, nil
 }
 
-// fits returns an error if a table would have more rows than are taken, with those that are there.
+// fits returns an error if a table would have too many rows, including the existing ones.
 func (c Rows) fits(ctx context.Context, db *swss.DB, table string) error {
 	rows := swss.NewTable(db, table)
 	if many, err := rows.AtLeast(ctx, schema.MaxRows-len(c[table])+1); err != nil || !many {
@@ -313,7 +313,7 @@ func (c Rows) fits(ctx context.Context, db *swss.DB, table string) error {
 	return nil
 }
 
-// Stored reads all rows of CONFIG_DB, of one instant as far as each row goes.
+// Stored reads all rows of CONFIG_DB. Each row is of one instant.
 func Stored(ctx context.Context, r *swss.Redis) (Rows, error) {
 	db := r.DB(swss.ConfigDB)
 	keys, err := db.Client().Keys(ctx, "*"+db.Separator()+"*").Result()
@@ -335,7 +335,7 @@ func Stored(ctx context.Context, r *swss.Redis) (Rows, error) {
 		}
 		for i, k := range chunk {
 			table, key, _ := strings.Cut(k, db.Separator())
-			if fields := found[i].Val(); len(fields) > 0 { // it has not gone meanwhile, and is a row
+			if fields := found[i].Val(); len(fields) > 0 { // it still exists, and is a row
 				rows.put(table, key, fields)
 			}
 		}
@@ -343,7 +343,7 @@ func Stored(ctx context.Context, r *swss.Redis) (Rows, error) {
 	return rows, nil
 }
 
-// readAtOnce is how many rows are asked for in one go.
+// readAtOnce is how many rows are read per round trip.
 const readAtOnce = 1000
 
 func (c Rows) put(table, key string, fields map[string]string) {
@@ -353,7 +353,7 @@ func (c Rows) put(table, key string, fields map[string]string) {
 	c[table][key] = fields
 }
 
-// JSON is the form of a file.
+// JSON returns the content of a file.
 func (c Rows) JSON() ([]byte, error) {
 	out := make(map[string]map[string]map[string]any, len(c))
 	for table, rows := range c {
@@ -365,7 +365,7 @@ func (c Rows) JSON() ([]byte, error) {
 	return json.MarshalIndent(out, "", "    ")
 }
 
-// Save reads CONFIG_DB back into the form of a config_db.json.
+// Save returns CONFIG_DB in the form of a config_db.json.
 func Save(ctx context.Context, r *swss.Redis) ([]byte, error) {
 	rows, err := Stored(ctx, r)
 	if err != nil {
@@ -390,7 +390,7 @@ func fileRow(row map[string]string) map[string]any {
 
 func sortedKeys[M ~map[string]V, V any](m M) []string { return slices.Sorted(maps.Keys(m)) }
 
-// ReadText reads a file of configuration, of at most [MaxFile] bytes.
+// ReadText reads a configuration file of at most [MaxFile] bytes.
 func ReadText(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -407,8 +407,8 @@ func ReadText(path string) ([]byte, error) {
 	return text, nil
 }
 
-// Write writes a file whole, and on the disk, or not at all: whoever reads it meanwhile, or after the power failed,
-// has the old text or the new.
+// Write writes a file to disk as a whole, or not at all. A concurrent reader, or a reader after a power failure, gets
+// the old text or the new.
 func Write(name string, text io.Reader, mode os.FileMode) error {
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".new*")
 	if err != nil {
@@ -424,8 +424,8 @@ func Write(name string, text io.Reader, mode os.FileMode) error {
 	return syncDir(filepath.Dir(name))
 }
 
-// Replace is [Write] for a file that somebody else made: it keeps its mode, and where it is a symbolic link, the file
-// that the link leads to is the one that is written. A new one has the mode given.
+// Replace writes as [Write] does, but keeps the mode of an existing file, and follows a symbolic link. A new file has
+// the given mode.
 func Replace(name string, text io.Reader, mode os.FileMode) error {
 	if real, err := filepath.EvalSymlinks(name); err == nil {
 		name = real
@@ -436,7 +436,7 @@ func Replace(name string, text io.Reader, mode os.FileMode) error {
 	return Write(name, text, mode)
 }
 
-// syncDir brings what a directory holds to the disk.
+// syncDir writes the entries of a directory to disk.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -445,7 +445,7 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// RuleNames returns the names of the ACL rules, by their labels; of several with one label all, joined by "or".
+// RuleNames returns the names of the ACL rules, by their labels. Several rules with one label are joined by "or".
 func (c Rows) RuleNames() map[string]string {
 	names := map[string]string{}
 	for _, key := range sortedKeys(c[schema.CfgACLRule]) {

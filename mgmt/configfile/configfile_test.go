@@ -19,7 +19,7 @@ import (
 
 func rowsOf(rate string) Rows { return Rows{"T": {"k": {"f": rate}}} }
 
-// An archive keeps as many as it should, the newest first, and one that is needed as long as it is.
+// An archive keeps the configured number, the newest first, and also one that is still needed.
 func TestArchive(t *testing.T) {
 	a := Archive{Dir: filepath.Join(t.TempDir(), "not", "there", "yet"), Most: 3}
 	if notes, err := a.List(); err != nil || len(notes) > 0 {
@@ -60,7 +60,7 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// A file is written whole or not at all, and nothing is left beside it.
+// A file is written as a whole or not at all, and no temporary file is left.
 func TestWrite(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "f")
@@ -82,7 +82,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// A file of somebody else's keeps its mode, and its place behind a link.
+// A file made by another program keeps its mode, and its place behind a link.
 func TestReplace(t *testing.T) {
 	dir := t.TempDir()
 	name, link := filepath.Join(dir, "f"), filepath.Join(dir, "link")
@@ -115,7 +115,7 @@ func (f *failing) Read(b []byte) (int, error) {
 	return f.r.Read(b[:1])
 }
 
-// A number, which SONiC writes in quotes, is what stands there.
+// Numbers, which SONiC writes in quotes, keep the digits as written.
 func TestNumbers(t *testing.T) {
 	rows, err := Parse(
 		[]byte(`{"PORT":{"Ethernet0":{"speed":1600000,"id":12345678901234567890,"x":1.50,"up":true,"l":[1,2000000]}}}`))
@@ -129,7 +129,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// From a configuration and how it differs from another follows the other.
+// A configuration, with the differences applied, becomes the other.
 func TestDiff(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 200}, func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 0))
@@ -185,7 +185,7 @@ func TestDiff(t *testing.T) {
 	})
 }
 
-// Whatever is in a file of an archive, it is one of the archive or left out.
+// Any file in an archive is either listed or omitted.
 func FuzzArchived(f *testing.F) {
 	f.Add([]byte("{\"time\":\"2026-11-26T12:00:00Z\",\"kind\":\"save\"}\n{\"T\":{\"k\":{\"f\":\"1\"}}}"))
 	f.Add([]byte("{}\n"))

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// A Difference is a row that two configurations do not have alike. Was and Is are fields as FIELD=VALUE, those that
-// differ; of a row that only one has, all of it.
+// A Difference is a row that differs between two configurations. Was and Is are the differing fields as FIELD=VALUE, or
+// all fields of a row that only one has.
 type Difference struct {
 	Table, Key string
 	Kind       string // ADDED, REMOVED or CHANGED
@@ -20,7 +20,7 @@ const (
 	Changed = "CHANGED"
 )
 
-// Diff says how to come from one configuration to the other, in the order of tables and keys.
+// Diff returns the changes from one configuration to the other, in the order of tables and keys.
 func Diff(from, to Rows) []Difference {
 	var out []Difference
 	for _, table := range union(from, to) {
@@ -42,14 +42,14 @@ func Diff(from, to Rows) []Difference {
 	return out
 }
 
-// union returns the keys of two maps, in order.
+// union returns the keys of two maps, sorted.
 func union[V any](a, b map[string]V) []string {
 	keys := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
 	slices.Sort(keys)
 	return slices.Compact(keys)
 }
 
-// lacking are the fields of a row that another does not have alike.
+// lacking returns the fields of a row that another row lacks or has with another value.
 func lacking(row, other map[string]string) (out []string) {
 	for _, f := range slices.Sorted(maps.Keys(row)) {
 		if v, ok := other[f]; (!ok || v != row[f]) && f != "NULL" {

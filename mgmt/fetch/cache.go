@@ -12,41 +12,41 @@ import (
 	"tamtam/swss"
 )
 
-// Rows of tables that a list or a subscriber asks for are read once: the hub keeps them, and Redis' keyspace events say
-// which to read again. Before a request reads rows that are kept, what was written before the request has been
-// received ([Hub.Fresh]); while that cannot be known the request fails, as it would if it read the database itself.
-// Rows of counters are not kept: they change all the time, whether somebody looks or not.
+// Rows of tables that a list or a subscriber asks for are read once. The hub caches them, and Redis' keyspace events
+// name the rows to read again. Before a request reads cached rows, all earlier writes must have been received
+// ([Hub.Fresh]). While that cannot be confirmed the request fails, as if it had failed to read the database. Rows of
+// counters are not cached, because they change all the time.
 
-// maxKept bounds the rows of a table that are kept. Larger tables are read as they are asked for.
+// maxKept bounds the rows of a table that is cached. Larger tables are read on request.
 const maxKept = 200_000
 
-// maxWords bounds the names of fields that rows share.
+// maxWords bounds the field names that rows share.
 const maxWords = 1000
 
-// A keptRow is a row that is kept. Nobody changes it.
+// A keptRow is a cached row. It is immutable.
 type keptRow struct {
-	fields  map[string]string // nil: it is too large to be kept, and read when it is asked for
-	version uint64            // no other record has it
-	at      time.Time         // when it was read to be so
+	fields  map[string]string // nil if the row is too large to be cached; it is then read on request
+	version uint64            // unique among all cached rows
+	at      time.Time         // when these fields were first read
 }
 
-// A keptTable is a table whose rows are kept. Its user holds the hub's lock for reading.
+// A keptTable is a table whose rows are cached. Readers hold the hub's lock for reading.
 type keptTable struct {
 	rows    map[string]*keptRow
-	words   map[string]string // one copy of each name of a field
-	indexes []*index          // of whoever holds the lock for writing
+	words   map[string]string // one copy of each field name
+	indexes []*index          // guarded by the hub's lock, held for writing
 
 	mu      sync.Mutex
-	matched map[matching][][]string // keys of entries, in order
+	matched map[matching][][]string // keys of entries, sorted
 }
 
-// A matching is which keys of entries are found in the table.
+// A matching selects keys of entries that are found in the table.
 type matching struct {
 	row   *tree.ListRow
-	trace bool // those that the row may be a trace of
+	trace bool // keys of entries of which the row may be a trace
 }
 
-// take puts what was read of the table. It returns the rows that are not what they were.
+// take stores rows that were read from the table. It returns those that differ from the stored ones.
 func (w *watched) take(rows []swss.KeyOpFieldsValues, now time.Time, version *uint64) []swss.KeyOpFieldsValues {
 	if w.large {
 		return rows
@@ -54,7 +54,7 @@ func (w *watched) take(rows []swss.KeyOpFieldsValues, now time.Time, version *ui
 	if w.kept == nil {
 		w.kept = &keptTable{rows: make(map[string]*keptRow, len(rows)), words: map[string]string{}}
 	}
-	t, others := w.kept, false // there are other keys than before
+	t, others := w.kept, false // whether the set of keys has changed
 	changed := rows[:0]
 	for _, row := range rows {
 		old := t.rows[row.Key]
@@ -87,20 +87,20 @@ func (w *watched) take(rows []swss.KeyOpFieldsValues, now time.Time, version *ui
 	return changed
 }
 
-// reindex notes in the indexes what a row is now.
+// reindex updates the indexes for a row.
 func (t *keptTable) reindex(key string) {
 	for _, x := range t.indexes {
 		x.put(key, t.rows[key])
 	}
 }
 
-// named is a row with names of fields that all rows share.
+// named returns a copy of a row with shared field names.
 func (t *keptTable) named(row map[string]string) map[string]string {
 	out := make(map[string]string, len(row))
 	for f, v := range row {
 		name, ok := t.words[f]
 		if !ok {
-			if name = f; len(t.words) < maxWords { // of some tables the names are data
+			if name = f; len(t.words) < maxWords { // in some tables the field names are data
 				t.words[name] = name
 			}
 		}
@@ -109,8 +109,8 @@ func (t *keptTable) named(row map[string]string) map[string]string {
 	return out
 }
 
-// keys are those of the entries of a group whose row is in the table, or that it may be a trace of, in order. They are
-// not to be changed.
+// keys returns, sorted, the keys of the entries of a group whose row is in the table, or of which it may be a trace.
+// The result must not be changed.
 func (t *keptTable) keys(g *tree.List, of matching) [][]string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -134,8 +134,8 @@ func (t *keptTable) keys(g *tree.List, of matching) [][]string {
 	return found
 }
 
-// Fresh returns when all that was written to the tables before the call is kept. Tables that nobody asked for yet are
-// read if load says so.
+// Fresh returns when all earlier writes to the tables are cached. Tables that were not requested before are read only
+// if load is set.
 func (h *Hub) Fresh(ctx context.Context, ids []tree.TableID, load bool) error {
 	asked := time.Now()
 	var use []*watched
@@ -171,15 +171,15 @@ func (h *Hub) Fresh(ctx context.Context, ids []tree.TableID, load bool) error {
 	return nil
 }
 
-// synced returns when all that was written before asked has been received. The caller has the turn.
+// synced returns when all writes before asked have been received. The caller has the turn.
 func (h *Hub) synced(ctx context.Context, asked time.Time) error {
 	l := h.listening()
 	if h.newest.After(asked) && l.Down() == nil {
-		return nil // who came after us, and went first, has waited for it
+		return nil // a later caller that went first has waited for it
 	}
 	began := time.Now()
 	if claim := h.claim(); claim != nil {
-		// Of a database that was emptied or exchanged no event tells.
+		// No event reports that a database was emptied or exchanged.
 		if err := claim.Ours(ctx); errors.Is(err, swss.ErrAnew) {
 			h.Distrust()
 		} else if err != nil {
@@ -193,7 +193,7 @@ func (h *Hub) synced(ctx context.Context, asked time.Time) error {
 	return nil
 }
 
-// pop takes what was written to a table. The caller has the turn.
+// pop stores what was written to a table, and marks it for subscribers. The caller has the turn.
 func (h *Hub) pop(ctx context.Context, w *watched) error {
 	rows, err := w.source.Pops(ctx)
 	if err != nil || len(rows) == 0 && (w.kept != nil || w.large) {
@@ -219,7 +219,7 @@ func (h *Hub) pop(ctx context.Context, w *watched) error {
 	return nil
 }
 
-// kept is the table of a row, if it is kept, for a reader that may use that: its user holds the hub's lock for reading.
+// kept returns the cached table of a row, or nil if it is not cached. The caller holds the hub's lock for reading.
 func (r Reader) kept(row *tree.ListRow) *keptTable {
 	if r.Hub == nil || !row.Cacheable() {
 		return nil
@@ -230,7 +230,7 @@ func (r Reader) kept(row *tree.ListRow) *keptTable {
 	return nil
 }
 
-// lock takes the hub's lock for reading, if the reader has a hub.
+// lock locks the hub for reading, if the reader has a hub.
 func (r Reader) lock() (unlock func()) {
 	if r.Hub == nil {
 		return func() {}
@@ -239,8 +239,9 @@ func (r Reader) lock() (unlock func()) {
 	return r.Hub.mu.RUnlock
 }
 
-// Cached is the reader with what is kept, and sees all that was written to what a selection reads before the call. A
-// whole list is kept from then on; what has a pattern without wildcards is read from the database, unless it is kept.
+// Cached returns the reader with the hub's cache. It includes all earlier writes to the rows that a selection reads.
+// From then on a list that is read as a whole is cached. A pattern without wildcards is read from the database unless
+// its table is cached.
 func (r Reader) Cached(
 	ctx context.Context, h *Hub, m *tree.Model, sel tree.Selection, pattern []string,
 ) (Reader, error) {

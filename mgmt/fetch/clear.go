@@ -17,20 +17,19 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Cleared counters go on in the chip and in COUNTERS_DB, where others read them too: what they were when they were
-// cleared is kept in COUNTERS_DB, and whatever this server says of them is the difference. It holds for the chip
-// that counted: when syncd has another, which counts anew, nothing is subtracted, and nothing from a statistic that is
-// below what it was.
+// Cleared counters continue in the chip and in COUNTERS_DB, where other programs read them too. Their values at the
+// clearing are saved in COUNTERS_DB, and this server returns the difference. If syncd starts with another chip, whose
+// counters restart, nothing is subtracted; nor is it for a statistic below its saved value.
 
-// What is kept of cleared counters.
+// Names of the saved values of cleared counters.
 const (
 	ClearedKey  = schema.CountersCleared // the hash, by row
-	ClearedAt   = "at"                   // the field of a row with when it was cleared
-	ClearedLife = "life"                 // the field with the mark of the syncd that counted
-	CountsMark  = "syncd"                // whose mark in COUNTERS_DB it is
+	ClearedAt   = "at"                   // the field with the time of the clearing
+	ClearedLife = "life"                 // the field with the mark of the syncd run that counted
+	CountsMark  = "syncd"                // the name of that mark in COUNTERS_DB
 )
 
-// fetchCleared finds what counters were when they were cleared, where they were, and takes it from what they are.
+// fetchCleared subtracts from counters the values that were saved when they were cleared.
 func (r Reader) fetchCleared(ctx context.Context, db *swss.DB, g *tree.List, wants []*want) error {
 	of := slices.DeleteFunc(slices.Clone(wants), func(w *want) bool {
 		row := g.Rows[w.row]
@@ -74,7 +73,7 @@ func (r Reader) fetchCleared(ctx context.Context, db *swss.DB, g *tree.List, wan
 	return nil
 }
 
-// later is the later of two times; where one is not known, neither is that.
+// later returns the later of two times, or "" if one is unknown.
 func later(a, b string) string {
 	at, err := time.Parse(time.RFC3339Nano, a)
 	bt, errB := time.Parse(time.RFC3339Nano, b)
@@ -87,9 +86,9 @@ func later(a, b string) string {
 	return b
 }
 
-// since returns a row of counters less what they were. What was kept of a statistic counts for that statistic: one that
-// is below it counts anew, and the others of the object go on. Those of a group that counts since another time than it
-// did all count anew.
+// since returns a row of counters less their saved values. A statistic below its saved value has restarted, and the
+// others of the object continue. If the counting-since time of a group differs from the saved one, the whole group has
+// restarted.
 func since(was string, is map[string]string) map[string]string {
 	var base map[string]string
 	if was == "" || json.Unmarshal([]byte(was), &base) != nil {
@@ -121,10 +120,10 @@ func since(was string, is map[string]string) map[string]string {
 		if isDebug(f) {
 			group = schema.FlexDebugCounter
 		}
-		delete(out, schema.FieldCountedSince+group) // others of the group go on: there is no one time
+		delete(out, schema.FieldCountedSince+group) // others of the group continue, so there is no single time
 	}
 	return out
 }
 
-// isDebug reports whether a statistic is that of a debug counter.
+// isDebug reports whether a statistic belongs to a debug counter.
 func isDebug(stat string) bool { return strings.Contains(stat, "DROP_REASON") }

@@ -18,7 +18,7 @@ const (
 	debugSince = schema.FieldCountedSince + schema.FlexDebugCounter
 )
 
-// One statistic that counts anew does not bring back the others of its object.
+// A statistic that restarts does not restart the others of its object.
 func TestOneStatisticCountsAnew(t *testing.T) {
 	base, err := json.Marshal(map[string]string{
 		ClearedAt: "T", "SAI_PORT_STAT_IF_IN_OCTETS": "100", "SAI_PORT_STAT_IF_IN_ERRORS": "9", debugStat: "50",
@@ -55,7 +55,7 @@ func TestOneStatisticCountsAnew(t *testing.T) {
 	}
 }
 
-// Whichever statistics count anew, every one shows what it has counted since it was cleared, or since it counts anew.
+// Whichever statistics restart, each shows its count since the clearing, or since the restart.
 func TestRandomStatisticsCountAnew(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 300, Short: 50}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0xc1ea))

@@ -11,20 +11,21 @@ import (
 	"tamtam/swss/schema"
 )
 
-// debugCountedSince is the field of a row of COUNTERS that says since when it has the counts of debug counters.
+// debugCountedSince is the field of a row of COUNTERS with the time since which it has counts of debug counters.
 const debugCountedSince = schema.FieldCountedSince + schema.FlexDebugCounter
 
-// A debugCount is what a counter has counted.
+// A debugCount is the values of a debug counter.
 type debugCount struct {
-	Object string            `json:"object"` // of another one of its name it says nothing
-	Life   string            `json:"life"`   // the mark of the syncd that counted
-	Counts map[string]uint64 `json:"counts"` // by port; of the switch at ""
-	Since  map[string]string `json:"since"`  // as Counts: when they began; "": not known
-	At     string            `json:"at"`     // when the counter was cleared; of what is counted now ""
+	// The counter's SAI object; values of another object of the same name are ignored.
+	Object string            `json:"object"`
+	Life   string            `json:"life"`   // the mark of the syncd run that counted
+	Counts map[string]uint64 `json:"counts"` // by port; the switch's is at ""
+	Since  map[string]string `json:"since"`  // when each of Counts began; "" if unknown
+	At     string            `json:"at"`     // when the counter was cleared; "" for present values
 	stat   string
 }
 
-// DebugCounts reads what all counters, or one, have counted since they were made.
+// DebugCounts returns the values of one counter, or of all (the wildcard), since their creation.
 func (r Reader) DebugCounts(ctx context.Context, only string) (map[string]*debugCount, error) {
 	t := r.Redis.Reading(ctx)
 	hash := func(table string) swss.FieldValues { return t.Row(swss.CountersDB, table, "") }
@@ -62,7 +63,7 @@ func (r Reader) DebugCounts(ctx context.Context, only string) (map[string]*debug
 	return out, nil
 }
 
-// DebugRows is the source of what counters have counted since they were cleared.
+// DebugRows returns the values of debug counters since they were cleared. It is a [Source].
 func (r Reader) DebugRows(ctx context.Context, first string) (map[string]map[string]string, error) {
 	now, err := r.DebugCounts(ctx, first)
 	if err != nil {
@@ -81,7 +82,8 @@ func (r Reader) DebugRows(ctx context.Context, first string) (map[string]map[str
 		out[name] = map[string]string{"statistic": c.stat}
 		for of, n := range c.Counts {
 			since := c.Since[of]
-			if from, cleared := base.Counts[of]; cleared && from <= n && base.Since[of] == since { // else it counts anew
+			// Else it has restarted.
+			if from, cleared := base.Counts[of]; cleared && from <= n && base.Since[of] == since {
 				n -= from
 				if since != "" {
 					since = base.At

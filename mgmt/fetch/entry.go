@@ -17,22 +17,22 @@ import (
 // A Reader reads entries from the databases.
 type Reader struct {
 	Redis *swss.Redis
-	Hub   *Hub         // that keeps rows; nil: all are read from the databases
-	Left  bool         // also those that are deleted, but may still be in force
-	view  *rights.View // of whoever asks; nil: everything
+	Hub   *Hub         // the cache of rows; nil means that all are read from the databases
+	Left  bool         // include deleted entries that may still be in force
+	view  *rights.View // what the caller may read; nil means everything
 
 	Sources map[string]Source
 	made    map[[2]string]map[string]map[string]string // by source and first key, during one request
 	texts   *rights.Censor                             // during one request
 }
 
-// SeenBy returns the reader for what a view shows.
+// SeenBy returns the reader restricted to a view.
 func (r Reader) SeenBy(v *rights.View) Reader {
 	r.view = v
 	return r
 }
 
-// With returns the reader for a selection: a request for config alone gets what is configured.
+// With returns the reader for a selection. A request for config alone gets only configured entries.
 func (r Reader) With(s *tree.Selected) Reader {
 	r.Left = s.State
 	if r.made == nil {
@@ -41,12 +41,11 @@ func (r Reader) With(s *tree.Selected) Reader {
 	return r
 }
 
-// Chunk bounds the entries that are read at once: each of many subscribers may hold this many.
+// Chunk bounds the entries that are read together. Each of many subscribers may hold this many.
 const Chunk = 500
 
-// Read passes the entries of a group whose keys fit the pattern to visit, in
-// order of their keys, a chunk at a time. Only the rows that need names are
-// read, besides those that are the entries.
+// Read passes the entries of a group whose keys match the pattern to visit, in order of their keys, a chunk at a time.
+// It reads only the rows that make up entries, and those in need.
 func (r Reader) Read(
 	ctx context.Context, g *tree.List, pattern []string, need []bool, visit func([]*tree.Entry) error,
 ) error {
@@ -61,7 +60,7 @@ func (r Reader) Read(
 	})
 }
 
-// Shows reports whether something of an entry may be read, and lets only that be read.
+// Shows reports whether something of an entry may be read, and hides the rest.
 func (r Reader) Shows(ctx context.Context, e *tree.Entry) bool {
 	if r.view == nil {
 		return true
@@ -76,14 +75,14 @@ func (r Reader) Shows(ctx context.Context, e *tree.Entry) bool {
 	if !r.view.Shade(e) {
 		return false
 	}
-	if !r.view.Keyed[e.List] { // then it was decided by the selection of leaves
+	if !r.view.Keyed[e.List] { // otherwise the selection of leaves has decided it
 		return true
 	}
 	e.Limits = r.view
 	return r.view.Some(e.List.Node, e.Keys, access.Read)
 }
 
-// censored hides texts of an entry. What was remembered of a row does not count where one is hidden.
+// censored hides texts of an entry. Rows with a hidden text lose their version, so that remembered values are not used.
 func (r Reader) censored(ctx context.Context, e *tree.Entry) {
 	for i, row := range e.List.Rows {
 		if row.DB != swss.StateDB || e.Rows[i] == nil {
@@ -95,8 +94,7 @@ func (r Reader) censored(ctx context.Context, e *tree.Entry) {
 	}
 }
 
-// ReadKeys passes those of the entries that exist to visit, a chunk at a time.
-// It keeps none of them.
+// ReadKeys passes those of the entries that exist to visit, a chunk at a time. It keeps no reference to them.
 func (r Reader) ReadKeys(
 	ctx context.Context, g *tree.List, keys [][]string, need []bool, visit func([]*tree.Entry) error,
 ) error {
@@ -112,7 +110,7 @@ func (r Reader) ReadKeys(
 	return nil
 }
 
-// candidates finds the keys of the entries that may exist.
+// candidates returns the keys of the entries that may exist.
 func (r Reader) candidates(ctx context.Context, g *tree.List, pattern []string) ([][]string, error) {
 	if g.Parent == nil {
 		return [][]string{nil}, nil
@@ -136,7 +134,7 @@ func (r Reader) candidates(ctx context.Context, g *tree.List, pattern []string) 
 	return tree.Union(found, left), nil
 }
 
-// rowEntries finds the keys of the entries that a row may make up.
+// rowEntries returns the keys of the entries that a row may make up.
 func (r Reader) rowEntries(
 	ctx context.Context, g *tree.List, row *tree.ListRow, pattern []string,
 ) (keys [][]string, err error) {
@@ -158,7 +156,7 @@ func (r Reader) rowEntries(
 	return keys, nil
 }
 
-// rowKeys finds the keys of a row that fit the pattern among those of its table.
+// rowKeys returns the keys of a row's table that match the pattern.
 func (r Reader) rowKeys(ctx context.Context, g *tree.List, row *tree.ListRow, pattern []string) ([][]string, error) {
 	if found, ok := r.keptKeys(g, matching{row, false}, pattern); ok {
 		for _, m := range found {
@@ -193,7 +191,8 @@ func (r Reader) rowKeys(ctx context.Context, g *tree.List, row *tree.ListRow, pa
 	return found, nil
 }
 
-// keysOf returns the keys in a row's table that fit a pattern of Redis; of a row with a map, those that the map names.
+// keysOf returns the keys in a row's table that match a Redis pattern. For a row with a map, it returns the map's
+// names.
 func (r Reader) keysOf(ctx context.Context, row *tree.ListRow, glob string) (keys []string, err error) {
 	db := r.Redis.DB(row.DB)
 	if row.Map != "" {
@@ -205,7 +204,7 @@ func (r Reader) keysOf(ctx context.Context, row *tree.ListRow, glob string) (key
 	return tableKeys(ctx, db, row.Hash(db.Separator(), ""), glob)
 }
 
-// tableKeys returns what stands behind a prefix in those keys of a database that fit a pattern of Redis.
+// tableKeys returns the part behind a prefix of those keys of a database that match a Redis pattern.
 func tableKeys(ctx context.Context, db *swss.DB, prefix, glob string) ([]string, error) {
 	keys, err := db.Client().Keys(ctx, tree.GlobEscape(prefix)+glob).Result()
 	if err != nil {
@@ -217,7 +216,7 @@ func tableKeys(ctx context.Context, db *swss.DB, prefix, glob string) ([]string,
 	return keys, nil
 }
 
-// Hashes reads the rows with some keys at once, in order; one that is not there has no fields.
+// Hashes reads rows by their keys, in order. A missing row has no fields.
 func Hashes(ctx context.Context, db *swss.DB, keys []string) ([]map[string]string, error) {
 	rows := make([]map[string]string, 0, len(keys))
 	for c := range slices.Chunk(keys, Chunk) {
@@ -238,8 +237,7 @@ func Hashes(ctx context.Context, db *swss.DB, keys []string) ([]map[string]strin
 	return rows, nil
 }
 
-// fieldKeys finds the entries that are the fields of rows. Fields that the
-// key's type does not allow are left out.
+// fieldKeys returns the entries that are fields of rows. Fields that the key's type does not allow are omitted.
 func (r Reader) fieldKeys(ctx context.Context, g *tree.List, row *tree.ListRow, keys [][]string) ([][]string, error) {
 	var found [][]string
 	for c := range slices.Chunk(keys, Chunk) {
@@ -284,8 +282,8 @@ func (r Reader) fields(ctx context.Context, row *tree.ListRow, entries []*tree.E
 	return names, err
 }
 
-// Collect reads all that a selection asks for below a pattern. An entry whose enclosing entry does
-// not exist gets one with keys only.
+// Collect reads all that a selection asks for below a pattern. If an enclosing entry does not exist, it is added with
+// keys only.
 func (r Reader) Collect(
 	ctx context.Context, m *tree.Model, sel tree.Selection, pattern []string,
 ) (tree.Entries, error) {

@@ -12,8 +12,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// fetch reads rows of the entries: first those that make up the entries, from which keys and
-// counter maps follow, then the others that are needed.
+// fetch reads rows of the entries. It first reads the rows that make up the entries, which determine keys and counter
+// maps, and then the other needed ones.
 func (r Reader) fetch(ctx context.Context, g *tree.List, entries []*tree.Entry, need []bool) error {
 	first := make([]bool, len(g.Rows))
 	rest := make([]bool, len(g.Rows))
@@ -43,12 +43,12 @@ type want struct {
 	row  int
 	key  string
 	cmd  *redis.MapStringStringCmd
-	name *redis.StringCmd  // of a Map
-	each *redis.StringCmd  // of a row with Each
-	made map[string]string // of a row with Source
+	name *redis.StringCmd  // for a row with Map
+	each *redis.StringCmd  // for a row with Each
+	made map[string]string // for a row with Source
 }
 
-// hash returns what was read; nil if there is nothing.
+// hash returns the fields that were read, or nil if there are none.
 func (w *want) hash() map[string]string {
 	if w.made != nil {
 		return w.made
@@ -72,7 +72,7 @@ func (w *want) hash() map[string]string {
 	return fields
 }
 
-// FetchRows reads those of the rows of entries that which has.
+// FetchRows reads the rows of entries that are set in which.
 func (r Reader) FetchRows(ctx context.Context, g *tree.List, entries []*tree.Entry, which []bool) error {
 	byDB := map[swss.DBName][]*want{}
 	for i, row := range g.Rows {
@@ -102,7 +102,7 @@ func (r Reader) FetchRows(ctx context.Context, g *tree.List, entries []*tree.Ent
 	return nil
 }
 
-// fetchNames finds the keys of rows that are known by another name: those of counters, in their maps.
+// fetchNames resolves keys of rows through name maps, as for counters.
 func (r Reader) fetchNames(ctx context.Context, db *swss.DB, g *tree.List, wants []*want) error {
 	if !slices.ContainsFunc(wants, func(w *want) bool { return g.Rows[w.row].Map != "" }) {
 		return nil
@@ -126,8 +126,7 @@ func (r Reader) fetchNames(ctx context.Context, db *swss.DB, g *tree.List, wants
 	return nil
 }
 
-// Pipelined sends commands at once. It fails if any of them does, but for keys that are not there or not what was asked
-// for.
+// Pipelined sends commands together. It fails if any of them does, except for missing keys and keys of the wrong type.
 func Pipelined(ctx context.Context, db *swss.DB, add func(redis.Pipeliner) error) error {
 	cmds, err := db.Client().Pipelined(ctx, add)
 	errs := []error{err}
@@ -171,11 +170,11 @@ func (r Reader) fetchDB(ctx context.Context, db *swss.DB, g *tree.List, wants []
 	return r.fetchCleared(ctx, db, g, wants)
 }
 
-// A Source makes rows that are in no database: fields by row key, of the entries whose first key is first, or of all if
-// that is a wildcard. It may make more.
+// A Source makes rows that are in no database: fields by row key. It makes those of entries whose first key is first,
+// or all for the wildcard. It may return more.
 type Source func(ctx context.Context, first string) (map[string]map[string]string, error)
 
-// from returns the rows of a source, which is asked once for a request.
+// from returns the rows of a source, which is called once per request.
 func (r Reader) from(ctx context.Context, name, first string) (map[string]map[string]string, error) {
 	for _, k := range []string{tree.Wildcard, first} {
 		if rows, ok := r.made[[2]string{name, k}]; ok {
@@ -189,7 +188,7 @@ func (r Reader) from(ctx context.Context, name, first string) (map[string]map[st
 	return rows, err
 }
 
-// fetchMade asks the sources of rows.
+// fetchMade calls the sources of rows.
 func (r Reader) fetchMade(ctx context.Context, g *tree.List, wants []*want) error {
 	for _, w := range wants {
 		name := g.Rows[w.row].Source

@@ -11,14 +11,14 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A gathered is one of the rows that are as one.
+// A gathered is one of the rows that are combined to one.
 type gathered struct {
 	key, id, part string
-	values        *redis.SliceCmd // nil: nothing of it is asked for
+	values        *redis.SliceCmd // nil if none of its fields is needed
 	text          string
 }
 
-// fetchGathered reads the rows that fit a key with {*}.
+// fetchGathered reads the rows that match a key with {*}.
 func (r Reader) fetchGathered(ctx context.Context, row *tree.ListRow, entries []*tree.Entry) error {
 	of, pattern := row.Sharers(entries)
 	found, err := r.gather(ctx, row, of, pattern)
@@ -37,7 +37,7 @@ func (r Reader) fetchGathered(ctx context.Context, row *tree.ListRow, entries []
 	return nil
 }
 
-// gather reads what entries with the same keys share.
+// gather returns the combined row of each group of entries that share one.
 func (r Reader) gather(
 	ctx context.Context, row *tree.ListRow, of map[string][]*tree.Entry, pattern []string,
 ) (map[string]map[string]string, error) {
@@ -64,7 +64,7 @@ func (r Reader) gather(
 	return found, nil
 }
 
-// readGathered reads the rows, with what is asked for of them.
+// readGathered reads the rows, with their needed fields.
 func (r Reader) readGathered(
 	ctx context.Context, row *tree.ListRow, of map[string][]*tree.Entry, pattern []string,
 ) (parts []*gathered, err error) {
@@ -108,7 +108,7 @@ func readParts(ctx context.Context, db *swss.DB, parts []*gathered, fields []str
 			text, _ := v.(string)
 			texts = append(texts, text)
 		}
-		g.text = strings.Join(texts, "|") // with a bar between
+		g.text = strings.Join(texts, "|") // separated by bars
 	}
 	return nil
 }

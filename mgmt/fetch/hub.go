@@ -14,16 +14,16 @@ import (
 	"tamtam/swss"
 )
 
-// A Hub watches tables for all who ask and subscribe: each table once, from the first who does on. It keeps their rows.
+// A Hub watches tables for all requests and subscribers: each table once, from its first use on. It caches their rows.
 type Hub struct {
 	redis *swss.Redis
 	log   *slog.Logger
 	now   func() time.Time
-	claim func() *swss.Claim // to the databases; nil: nobody else has them
+	claim func() *swss.Claim // to the databases; nil means that no other process has them
 
-	reading chan struct{} // holds a value while nobody reads the sources; who takes it has the turn
+	reading chan struct{} // holds a value while the turn to read the sources is free
 	Memos   *Memos
-	newest  time.Time // what was written before has been received; of who has the turn
+	newest  time.Time // when the last complete sync began: all earlier writes have been received; guarded by the turn
 
 	mu       sync.RWMutex
 	listener *swss.Listener // nil until the first subscriber
@@ -31,16 +31,16 @@ type Hub struct {
 	stop     context.CancelFunc
 	tables   map[tree.TableID]*watched
 	order    []tree.TableID
-	version  uint64 // of the newest record
-	changes  uint64 // how often rows of some table were not what they were
+	version  uint64 // the newest row's version
+	changes  uint64 // how often rows of some table have changed
 	troubled bool
 }
 
-// A Subscriber hears of the rows that change in the tables that it has joined. It does not wait in these calls.
+// A Subscriber is notified of changed rows in the tables that it has joined. These methods must not block.
 type Subscriber interface {
-	// Mark hears which rows changed.
+	// Mark is called with the rows that changed.
 	Mark(rows []*Touched)
-	// Suspect hears that the databases may not be readable.
+	// Suspect is called when the databases may be unreadable.
 	Suspect()
 }
 
@@ -48,13 +48,13 @@ type watched struct {
 	id     tree.TableID
 	source *swss.Subscriber
 	users  map[Subscriber]struct{}
-	kept   *keptTable // nil: it was not read yet, or is too large
+	kept   *keptTable // nil until it is read, or if it is too large
 	large  bool
-	change uint64 // the last of the hub's changes that was one of this table
+	change uint64 // the hub's change count at the last change of this table
 }
 
-// NewHub returns a hub that watches nothing yet. claim returns what the databases are claimed by; nil: nobody else has
-// them.
+// NewHub returns a hub that watches nothing yet. claim returns the claim to the databases, or nil if no other process
+// has them.
 func NewHub(r *swss.Redis, log *slog.Logger, now func() time.Time, claim func() *swss.Claim) *Hub {
 	h := &Hub{redis: r, log: log, now: now, claim: claim, tables: map[tree.TableID]*watched{},
 		Memos: newMemos(), reading: make(chan struct{}, 1)}
@@ -62,7 +62,7 @@ func NewHub(r *swss.Redis, log *slog.Logger, now func() time.Time, claim func() 
 	return h
 }
 
-// turn waits until nobody else reads the sources, and returns what ends that.
+// turn waits for the turn to read the sources, and returns the function that gives it back.
 func (h *Hub) turn(ctx context.Context) (release func(), err error) {
 	select {
 	case <-h.reading:
@@ -72,7 +72,7 @@ func (h *Hub) turn(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// Join makes st hear of every change in tables from now on.
+// Join notifies st of every change in tables from now on.
 func (h *Hub) Join(ctx context.Context, st Subscriber, tables []tree.TableID) error {
 	release, err := h.turn(ctx)
 	if err != nil {
@@ -93,7 +93,7 @@ func (h *Hub) Join(ctx context.Context, st Subscriber, tables []tree.TableID) er
 	return nil
 }
 
-// table returns a table that is watched, from now on if it was not before.
+// table returns a watched table; it starts to watch it if needed.
 func (h *Hub) table(id tree.TableID) *watched {
 	l := h.listening()
 	h.mu.Lock()
@@ -108,7 +108,7 @@ func (h *Hub) table(id tree.TableID) *watched {
 	return w
 }
 
-// listening returns the listener, which runs from now on if it did not before.
+// listening returns the listener; it starts it if needed.
 func (h *Hub) listening() *swss.Listener {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -120,7 +120,7 @@ func (h *Hub) listening() *swss.Listener {
 	return h.listener
 }
 
-// Leave undoes join.
+// Leave undoes Join.
 func (h *Hub) Leave(st Subscriber) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -129,7 +129,7 @@ func (h *Hub) Leave(st Subscriber) {
 	}
 }
 
-// Changed is another number whenever rows of the tables are not what they were.
+// Changed returns a number that differs after any change of rows of the tables.
 func (h *Hub) Changed(ids []tree.TableID) (last uint64) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -141,7 +141,7 @@ func (h *Hub) Changed(ids []tree.TableID) (last uint64) {
 	return last
 }
 
-// Subscribers are those that have joined a table.
+// Subscribers returns the subscribers that have joined a table.
 func (h *Hub) Subscribers(id tree.TableID) []Subscriber {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -167,7 +167,7 @@ func (h *Hub) run(ctx context.Context, l *swss.Listener) {
 	}
 }
 
-// Step returns when all that was written before has been passed on.
+// Step returns when all earlier writes have been passed on.
 func (h *Hub) Step(ctx context.Context) error {
 	l := h.connection()
 	if l == nil {
@@ -186,14 +186,14 @@ func (h *Hub) connection() *swss.Listener {
 	return h.listener
 }
 
-// Distrust makes all tables be read again.
+// Distrust causes all tables to be read again.
 func (h *Hub) Distrust() {
 	if l := h.connection(); l != nil {
 		l.Distrust()
 	}
 }
 
-// dispatch passes on what changed.
+// dispatch passes on changes.
 func (h *Hub) dispatch(ctx context.Context, l *swss.Listener) error {
 	err := l.Down()
 	if err == nil {
@@ -222,8 +222,8 @@ func (h *Hub) pass(ctx context.Context) error {
 	return nil
 }
 
-// settle notes how passing on went. Where it failed, every subscriber sees whether the databases can be read, and is
-// told if they cannot.
+// settle records the outcome of passing on. After a failure, every subscriber checks whether the databases are
+// readable.
 func (h *Hub) settle(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -258,7 +258,7 @@ type ChangedRow struct {
 	Key   string
 }
 
-// A Touched is a row that changed, for all streams that hear of it.
+// A Touched is a row that changed, shared by all streams that are notified of it.
 type Touched struct {
 	ChangedRow
 
@@ -266,13 +266,13 @@ type Touched struct {
 	found []rowKeys
 }
 
-// rowKeys are the keys of the entries that a row is in as what the row is to them; nil: it is not theirs.
+// rowKeys holds the keys of the entries that have the row as this kind of row; nil if there are none.
 type rowKeys struct {
 	row  *tree.ListRow
 	keys []string
 }
 
-// KeysOf are those of the entries that have the row. The caller may change them.
+// KeysOf returns the keys of the entries that have the row. The caller may change them.
 func (t *Touched) KeysOf(r *tree.ListRow, n int) ([]string, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -286,5 +286,5 @@ func (t *Touched) KeysOf(r *tree.ListRow, n int) ([]string, bool) {
 	return slices.Clone(keys), keys != nil
 }
 
-// RetryPeriod is the wait before what failed is read again.
+// RetryPeriod is the delay before a failed read is repeated.
 const RetryPeriod = time.Second

@@ -7,21 +7,21 @@ import (
 	"tamtam/mgmt/tree"
 )
 
-// An index finds rows of a table that is kept by the value that a leaf has in them.
+// An index finds rows of a cached table by the value that a leaf has in them.
 type index struct {
 	leaf   *tree.Node
 	row    *tree.ListRow
 	known  map[string]indexed // by the row's key
 	values map[string]map[string]bool
-	large  map[string][]string // keys of the entries whose rows are too large to be kept: they may have any value
+	large  map[string][]string // keys of the entries whose rows are too large to be cached, and may have any value
 }
 
-// An indexed row is the keys of its entry, and the values that the leaf has.
+// An indexed row holds the keys of its entry, and the values of the leaf.
 type indexed struct{ keys, values []string }
 
-// Find returns the keys of the entries whose leaf has one of the values, in order, as all that was written before the
-// call says; some may not have it. False: the leaf is not found so, as it follows from more than a row, or there are
-// too many rows to keep them.
+// Find returns, sorted, the keys of the entries whose leaf has one of the values. It includes all earlier writes, and
+// may return further entries. ok is false if the leaf has no index. Then it follows from more than one row, or the
+// table is too large to be cached.
 func (h *Hub) Find(ctx context.Context, leaf *tree.Node, values []string) (found [][]string, ok bool, err error) {
 	if !leaf.Indexable() {
 		return nil, false, nil
@@ -51,7 +51,7 @@ func (h *Hub) Find(ctx context.Context, leaf *tree.Node, values []string) (found
 	return slices.CompactFunc(found, slices.Equal), true, nil
 }
 
-// index returns that of a leaf, which is up to date from now on.
+// index returns the index of a leaf; it makes it if needed.
 func (t *keptTable) index(leaf *tree.Node, row *tree.ListRow) *index {
 	for _, x := range t.indexes {
 		if x.leaf == leaf && x.row == row {
@@ -67,7 +67,7 @@ func (t *keptTable) index(leaf *tree.Node, row *tree.ListRow) *index {
 	return x
 }
 
-// find appends the keys of entries.
+// find appends the keys of entries with one of the values.
 func (x *index) find(found [][]string, values []string) [][]string {
 	for _, v := range values {
 		for key := range x.values[v] {
@@ -80,7 +80,7 @@ func (x *index) find(found [][]string, values []string) [][]string {
 	return found
 }
 
-// put notes what a row is; nil: it is gone.
+// put enters a row; nil removes it.
 func (x *index) put(key string, r *keptRow) {
 	for _, v := range x.known[key].values {
 		if delete(x.values[v], key); len(x.values[v]) == 0 {

@@ -10,8 +10,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// resolvePorts finds the ports that rules name by aliases. Ports are read only if there are such
-// rules.
+// resolvePorts finds the ports that rules name by aliases. It reads ports only if there are such rules.
 func (r Reader) resolvePorts(ctx context.Context, g *tree.List, entries []*tree.Entry) error {
 	config := slices.IndexFunc(g.Rows, func(r *tree.ListRow) bool {
 		return r.DB == swss.ConfigDB && r.Table == schema.CfgACLRule
@@ -38,8 +37,8 @@ func (r Reader) resolvePorts(ctx context.Context, g *tree.List, entries []*tree.
 	return nil
 }
 
-// portNames returns the ports by alias. A port's own name comes before any alias; of ports with the
-// same alias the first has it.
+// portNames returns the ports by alias. A port's own name takes precedence over any alias. If ports share an alias, the
+// first one has it.
 func (r Reader) portNames(ctx context.Context) (map[string]string, error) {
 	t := r.Redis.Reading(ctx)
 	rows, lags := t.Dump(swss.ConfigDB, schema.CfgPort), t.Keys(swss.ConfigDB, schema.CfgPortChannel)

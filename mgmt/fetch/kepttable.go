@@ -8,9 +8,9 @@ import (
 	"tamtam/mgmt/tree"
 )
 
-// What a reader does with tables that are kept, in place of asking the database.
+// Reads from cached tables, in place of reads from the database.
 
-// fetchKept puts a row of the entries as far as it is kept, and returns the entries of which it is not.
+// fetchKept sets a row of the entries if it is cached, and returns the entries for which it is not.
 func (r Reader) fetchKept(row *tree.ListRow, entries []*tree.Entry) []*tree.Entry {
 	defer r.lock()()
 	t := r.kept(row)
@@ -40,8 +40,8 @@ func (r Reader) fetchKept(row *tree.ListRow, entries []*tree.Entry) []*tree.Entr
 	return large
 }
 
-// keptKeys are the keys of the entries that a row may make up, or be a trace of, in order; false: its table is not
-// kept.
+// keptKeys returns, sorted, the keys of the entries that a row may make up, or be a trace of. It returns false if the
+// table is not cached.
 func (r Reader) keptKeys(g *tree.List, of matching, pattern []string) ([][]string, bool) {
 	defer r.lock()()
 	t := r.kept(of.row)
@@ -54,7 +54,7 @@ func (r Reader) keptKeys(g *tree.List, of matching, pattern []string) ([][]strin
 		if !tree.Matches(m, pattern) {
 			continue
 		}
-		if len(g.Derive)+len(of.row.EachKeys) > 0 { // they are changed then
+		if len(g.Derive)+len(of.row.EachKeys) > 0 { // the caller changes them
 			m = slices.Clone(m)
 		}
 		found = append(found, m)
@@ -62,7 +62,7 @@ func (r Reader) keptKeys(g *tree.List, of matching, pattern []string) ([][]strin
 	return found, true
 }
 
-// keptFields puts the names of the fields of each entry's row; false: its table is not kept.
+// keptFields sets the names of the fields of each entry's row. It returns false if the table is not cached.
 func (r Reader) keptFields(row *tree.ListRow, entries []*tree.Entry, names [][]string) bool {
 	defer r.lock()()
 	t := r.kept(row)
@@ -82,7 +82,7 @@ func (r Reader) keptFields(row *tree.ListRow, entries []*tree.Entry, names [][]s
 	return true
 }
 
-// keptParts are the rows that are as one; false: their table is not kept.
+// keptParts returns the rows to combine. kept is false if their table is not cached.
 func (r Reader) keptParts(row *tree.ListRow, of map[string][]*tree.Entry, keys int) (parts []*gathered, kept bool) {
 	defer r.lock()()
 	t := r.kept(row)
@@ -110,7 +110,7 @@ func (r Reader) keptParts(row *tree.ListRow, of map[string][]*tree.Entry, keys i
 	return parts, true
 }
 
-// texts are some fields, with a bar between.
+// texts returns the values of some fields, separated by bars.
 func (r *keptRow) texts(fields []string) string {
 	texts := make([]string, len(fields))
 	for i, f := range fields {

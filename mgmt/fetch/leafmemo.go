@@ -10,35 +10,35 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// What subscribers are sent of a leaf follows from a few rows. While these are what they were, its value, and the
-// update in each encoding, are made once for all subscribers.
+// The value of a leaf depends on a few rows. While these do not change, its value, and the update in each encoding, are
+// made once for all subscribers.
 
-// maxMemos is how many entries of a group are remembered. With one more all are forgotten, and made again as they are
-// asked for: of entries that only Get, ONCE and Poll have seen nobody hears that they are gone.
+// maxMemos bounds the remembered entries of a group. Beyond it all are dropped, and made again on request. This bounds
+// memory for entries read only by Get, ONCE and Poll, for which there is no notice when they are deleted.
 const maxMemos = 50_000
 
-// Memos are those of the entries that subscribers were sent something of, or that were in a list that a Get asked for.
+// Memos holds memos of entries that were sent to subscribers, or that were in a list that a Get asked for.
 type Memos struct {
-	seed maphash.Seed // of the hashes of values
+	seed maphash.Seed // for the hashes of values
 
 	mu      sync.RWMutex
 	entries map[*tree.List]map[string]*Memo
 }
 
-// A Memo is what is remembered of an entry.
+// A Memo holds the remembered values of an entry.
 type Memo struct {
 	recall atomic.Pointer[tree.Recall] // for Gets
 
 	mu     sync.Mutex
-	path   []byte                   // as it travels; nil: it was not asked for
+	path   []byte                   // the encoded path; nil until needed
 	leaves map[*tree.Node]*LeafMemo // for subscribers
 }
 
-// A LeafMemo is a leaf's value, which nobody changes.
+// A LeafMemo is a leaf's value. The value is immutable.
 type LeafMemo struct {
-	stamp uint64 // of the rows that it follows from
+	stamp uint64 // of the rows that it depends on
 	Value []string
-	Hash  uint64 // 0: it has none
+	Hash  uint64 // 0 if there is no value
 
 	mu    sync.Mutex
 	coded [gpb.Encoding_JSON_IETF + 1][]byte // the update, by encoding
@@ -48,7 +48,7 @@ func newMemos() *Memos {
 	return &Memos{seed: maphash.MakeSeed(), entries: map[*tree.List]map[string]*Memo{}}
 }
 
-// Of returns the memo of an entry.
+// Of returns the memo of an entry, which it makes if needed.
 func (m *Memos) Of(g *tree.List, id string) *Memo {
 	m.mu.RLock()
 	x := m.entries[g][id]
@@ -68,14 +68,14 @@ func (m *Memos) Of(g *tree.List, id string) *Memo {
 	return x
 }
 
-// Size is how many entries of a group are remembered.
+// Size returns how many entries of a group are remembered.
 func (m *Memos) Size(g *tree.List) int {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return len(m.entries[g])
 }
 
-// recalled returns what a Get remembered of an entry; nil: nothing.
+// recalled returns the recall of an entry for Gets, or nil.
 func (m *Memos) recalled(g *tree.List, id string) *tree.Recall {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -85,16 +85,16 @@ func (m *Memos) recalled(g *tree.List, id string) *tree.Recall {
 	return nil
 }
 
-// Forget forgets an entry that is not there.
+// Forget drops the memo of an entry that does not exist.
 func (m *Memos) Forget(g *tree.List, id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.entries[g], id)
 }
 
-// Leaf returns what a leaf of an entry is, from the memo of the entry if that is still right.
+// Leaf returns the value of a leaf of an entry, from the memo of the entry if that is still valid.
 func (m *Memos) Leaf(e *tree.Entry, x *Memo, n *tree.Node) *LeafMemo {
-	if e.Hides(n) { // from this subscriber; for whom it is there, it has the same value
+	if e.Hides(n) { // hidden from this subscriber only; the memo keeps the value for others
 		return &LeafMemo{}
 	}
 	stamp, ok := e.Stamp(n)
@@ -129,7 +129,7 @@ func (m *Memos) make(e *tree.Entry, n *tree.Node) *LeafMemo {
 	return l
 }
 
-// CodedPath puts the path of an entry.
+// CodedPath sets the encoded path of an entry.
 func (x *Memo) CodedPath(e *tree.Entry) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -139,7 +139,7 @@ func (x *Memo) CodedPath(e *tree.Entry) {
 	e.Coded = x.path
 }
 
-// Update is the update of the leaf in an encoding, as it travels, without duplicates.
+// Update returns the encoded update of the leaf in an encoding, without duplicates.
 func (l *LeafMemo) Update(e *tree.Entry, n *tree.Node, enc gpb.Encoding) []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"tamtam/mgmt/tree"
 )
 
-// However many entries were seen, and whoever has not heard that they are gone, some are remembered.
+// The number of remembered entries is bounded, however many were read, even if their deletion is not noticed.
 func TestMemosAreBounded(t *testing.T) {
 	m, g := newMemos(), &tree.List{}
 	for i := range 2*maxMemos + 1 {

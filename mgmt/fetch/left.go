@@ -8,7 +8,7 @@ import (
 	"tamtam/swss"
 )
 
-// tracedKeys finds the keys of entries that may be deleted but in force.
+// tracedKeys returns the keys of entries that may be deleted but in force.
 func (r Reader) tracedKeys(ctx context.Context, g *tree.List, pattern []string) ([][]string, error) {
 	if !r.Left || len(g.Traces) == 0 {
 		return nil, nil
@@ -39,8 +39,8 @@ func (r Reader) tracedKeys(ctx context.Context, g *tree.List, pattern []string) 
 	return found, nil
 }
 
-// fetchLeft reads the traces of entries that are not configured, and, for those that may be in
-// force, the other rows that are needed.
+// fetchLeft reads the traces of entries that are not configured. For those that may be in force, it also reads the
+// other needed rows.
 func (r Reader) fetchLeft(ctx context.Context, g *tree.List, gone []*tree.Entry, rest []bool) error {
 	if !r.Left || len(g.Traces) == 0 {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// An Object is a row of CONFIG_DB that is not in force or not wholly, or a table that the switch does not have.
+// An Object is a row of CONFIG_DB that is not, or only partly, in force, or a table that the switch does not have.
 type Object struct {
 	Name   string // TABLE|key, or the table's name
 	Word   string // the status as STATE_DB contains it; "" if nothing but Unapplied is to be reported
@@ -23,8 +23,8 @@ type Object struct {
 	Unapplied []string
 }
 
-// NotInForce lists what is configured and not in force, by STATE_DB: tables in the order of [schema.StatusTables], and
-// then what only has parts that no daemon applies.
+// NotInForce returns all configuration that is not in force, by STATE_DB. Tables are in the order of
+// [schema.StatusTables]. Objects that only have parts that no daemon applies follow.
 func NotInForce(ctx context.Context, r *swss.Redis) (list []Object, err error) {
 	from := r.Reading(ctx)
 	parts := from.Dump(swss.StateDB, schema.StateUnapplied)
@@ -51,7 +51,7 @@ func NotInForce(ctx context.Context, r *swss.Redis) (list []Object, err error) {
 	return list, nil
 }
 
-// NotInForceRows are the rows of the list.
+// NotInForceRows returns the rows of that list.
 func (r Reader) NotInForceRows(ctx context.Context, _ string) (map[string]map[string]string, error) {
 	list, err := NotInForce(ctx, r.Redis)
 	if err != nil {

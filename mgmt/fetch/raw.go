@@ -21,11 +21,11 @@ import (
 type RawPath struct {
 	Elems             []*gpb.PathElem
 	DB                *swss.DB
-	Table, Key, Field string // "": not given
-	Hash              bool   // the table is one hash, as was found when it was read
+	Table, Key, Field string // empty if not given
+	Hash              bool   // the table is one hash, as the read has found
 }
 
-// ParseRaw finds what a path of origin sonic-db means; the error has a code.
+// ParseRaw parses a path of origin sonic-db; the error has a code.
 func (r Reader) ParseRaw(prefix, path *gpb.Path) (p RawPath, err error) {
 	p.Elems = append(slices.Clone(prefix.GetElem()), path.GetElem()...)
 	bad := func(format string, args ...any) (RawPath, error) {
@@ -60,8 +60,8 @@ func (r Reader) ParseRaw(prefix, path *gpb.Path) (p RawPath, err error) {
 	return p, nil
 }
 
-// ReadRaw reads what a path names, by key, and returns what the path means. A table that is one hash, such as
-// COUNTERS_PORT_NAME_MAP, is a row without key, and what stands behind it in the path is a field.
+// ReadRaw reads the rows that a path names, by key, and returns the resolved path. A table that is one hash, such as
+// COUNTERS_PORT_NAME_MAP, is a row without key. The path element behind it is then a field.
 func (r Reader) ReadRaw(ctx context.Context, p RawPath) (map[string]map[string]string, RawPath, error) {
 	whole, err := p.DB.Client().HGetAll(ctx, p.Table).Result()
 	if err != nil && !redis.HasErrorPrefix(err, "WRONGTYPE") {
@@ -77,7 +77,7 @@ func (r Reader) ReadRaw(ctx context.Context, p RawPath) (map[string]map[string]s
 	return rows, p, err
 }
 
-// rawTable reads the rows of a table, or one.
+// rawTable reads one row of a table, or all.
 func (r Reader) rawTable(ctx context.Context, p RawPath) (rows map[string]map[string]string, err error) {
 	prefix := p.Table + p.DB.Separator()
 	keys := []string{p.Key}
@@ -100,7 +100,7 @@ func (r Reader) rawTable(ctx context.Context, p RawPath) (rows map[string]map[st
 	return rows, err
 }
 
-// Value is a field, a row or rows in an encoding; nil: there is nothing.
+// Value returns a field, a row or rows in an encoding, or nil if there is nothing.
 func (p RawPath) Value(rows map[string]map[string]string, enc gpb.Encoding) (*gpb.TypedValue, error) {
 	var v any = rows
 	row, one := rows[p.Key]
@@ -119,7 +119,7 @@ func (p RawPath) Value(rows map[string]map[string]string, enc gpb.Encoding) (*gp
 	return RawTyped(v, enc)
 }
 
-// RawTyped is a field, a row or rows in an encoding.
+// RawTyped returns a field, a row or rows in an encoding.
 func RawTyped(v any, enc gpb.Encoding) (*gpb.TypedValue, error) {
 	if text, ok := v.(string); ok && enc == gpb.Encoding_PROTO {
 		return &gpb.TypedValue{Value: &gpb.TypedValue_StringVal{StringVal: strings.ToValidUTF8(text, "\ufffd")}}, nil
@@ -136,8 +136,8 @@ func RawTyped(v any, enc gpb.Encoding) (*gpb.TypedValue, error) {
 	return nil, status.Error(codes.Unimplemented, "sonic-db: rows are JSON or JSON_IETF; a field is PROTO too")
 }
 
-// Shown are those of the rows that the path means which the role may read, without secrets. An error
-// says that it may read none of them.
+// Shown returns those of the rows that the role may read, without secrets. It returns an error if the role may read
+// none of them.
 func (p RawPath) Shown(
 	ctx context.Context, v *rights.View, r *swss.Redis, rows map[string]map[string]string,
 ) (map[string]map[string]string, error) {
@@ -170,7 +170,7 @@ func (p RawPath) Shown(
 	return out, nil
 }
 
-// Row is the path of a row, or of the field of it, that a path means.
+// Row returns the path of a row, or of a field of it, within a path.
 func (p RawPath) Row(key string) *gpb.Path {
 	if p.Key != "" || key == "" {
 		return &gpb.Path{Elem: p.Elems}

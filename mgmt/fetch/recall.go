@@ -4,7 +4,7 @@ import (
 	"tamtam/mgmt/tree"
 )
 
-// recall gives entries what is remembered of them, and remembers those of which all rows that can be were read.
+// recall gives entries their remembered values. It remembers values of entries whose rows have all been read.
 func (r Reader) recall(es []*tree.Entry) {
 	if r.Hub == nil || len(es) == 0 || !es[0].List.Recallable() {
 		return

@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// A Kind is what a value means.
+// A Kind is the meaning of a value.
 type Kind uint8
 
-// The kinds that there are.
+// The kinds of values.
 const (
-	Gauge   Kind = iota // as it is now
-	Counter             // only grows, until it begins anew
+	Gauge   Kind = iota // the present value
+	Counter             // only grows, until it restarts
 )
 
-// A Family is what has one name, help, unit and kind: Prometheus and OpenTelemetry are told the same.
+// A Family is a metric with one name, help, unit and kind. Prometheus and OpenTelemetry get the same.
 type Family struct {
-	Name   string // as Prometheus has it: counters end in _total
+	Name   string // for Prometheus: counters end in _total
 	Help   string
-	Unit   string // in UCUM's words: By, {packet}; "": none
+	Unit   string // a UCUM unit: By, {packet}; empty if there is none
 	Kind   Kind
 	Labels []string
 	Points []Point
@@ -28,25 +28,24 @@ type Family struct {
 type Point struct {
 	Labels []string // the values of the family's labels
 	Value  float64
-	Count  uint64    // of a counter, the same exactly
-	Start  time.Time // since when a counter counts, as far as that was seen
+	Count  uint64    // the exact value of a counter
+	Start  time.Time // since when a counter counts, as far as observed
 
-	epoch string // that it belongs to
+	epoch string // identifies the process that counts
 }
 
-// starts are since when counters count, by series.
+// starts holds since when counters count, by series.
 type starts map[string]begun
 
-// A begun is what was last seen of a counter.
+// A begun is the last observation of a counter.
 type begun struct {
 	start, seen time.Time
 	count       uint64
 	epoch       string
 }
 
-// date says of each counter since when it counts. One that is seen for the first time counts since now, for all that is
-// known; one that is lower than before, or is another's, has begun anew after it was last seen. Who is not there any
-// more is forgotten.
+// date sets since when each counter counts. A counter seen for the first time counts since now. If it is lower than
+// before, or has another epoch, it has restarted after it was last seen. Vanished counters are forgotten.
 func (s starts) date(all []Family, now time.Time) {
 	var key strings.Builder
 	for i := range all {

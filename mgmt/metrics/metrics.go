@@ -1,8 +1,8 @@
-// Package metrics says how a switch is, for Prometheus: what its databases have of daemons, ports, configured rows and
-// their state, and drops, read when it is asked.
+// Package metrics exports the state of a switch to Prometheus: daemons, ports, configured rows and their status, and
+// drops, read from its databases on request.
 //
-// What belongs here: which rows are which metrics, and the server that tells them. What is not known has no metric; 0
-// is always a count. There are bounds on how many series rows can make: what is beyond is counted.
+// What belongs here: the mapping of rows to metrics, and the server. Unknown values have no metric; 0 is always a
+// count. The number of series is bounded; rows beyond the bound are counted.
 package metrics
 
 import (
@@ -19,20 +19,20 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Bounds on what one look at the databases takes and makes.
+// Bounds on one read of the databases.
 const (
 	lookLimit  = 8 * time.Second
-	mostSeries = 1000 // of one table's rows
-	mostWords  = 8    // that are told apart as the status of one table's rows
+	mostSeries = 1000 // for one table's rows
+	mostWords  = 8    // distinct statuses of one table's rows
 
-	mostReasons = 100 // for which frames of one port are lost
+	mostReasons = 100 // distinct reasons for which frames of one port are lost
 )
 
-// chip is the daemon with whose process the chip's counters begin.
+// chip is the daemon whose restart restarts the chip's counters.
 const chip = "syncd"
 
-// A Collector reads the databases of a switch, each time that it is asked: what it finds is the same for all who tell
-// it, [Handler] to Prometheus and package otlp to collectors.
+// A Collector reads the databases of a switch on each request. [Handler] exports the result to Prometheus, and package
+// otlp to collectors.
 type Collector struct {
 	redis   *swss.Redis
 	daemons []string
@@ -46,7 +46,7 @@ func New(r *swss.Redis, daemons []string) *Collector {
 	return &Collector{redis: r, daemons: daemons, starts: starts{}}
 }
 
-// Read looks once, and returns all families, in the order in which they are declared; what is not known has no points.
+// Read returns all families, in the order in which they are declared. Unknown values have no points.
 func (c *Collector) Read(ctx context.Context, now time.Time) []Family {
 	ctx, cancel := context.WithTimeout(ctx, lookLimit)
 	defer cancel()
@@ -61,16 +61,16 @@ func (c *Collector) Read(ctx context.Context, now time.Time) []Family {
 	return all
 }
 
-// A look is one look at the databases. What cannot be read is left out.
+// A look is one read of the databases. Unreadable rows are omitted.
 type look struct {
 	ctx     context.Context
-	redis   *swss.Redis // nil: it does not answer, and there is nothing but families
+	redis   *swss.Redis // nil if Redis does not answer; there are only empty families
 	all     []*Family   // in the order in which they are declared
 	leftOut *Family
-	epochs  map[string]string // by daemon: which process it is
+	epochs  map[string]string // by daemon, identifies its process
 }
 
-// look returns all families, with what the databases have.
+// look returns all families, with the values in the databases.
 func (l *look) look(daemons []string) []Family {
 	l.epochs = map[string]string{}
 	l.leftOut = &Family{Name: "tamtam_series_left_out", Unit: "{row}", Labels: []string{"table"},
@@ -93,7 +93,7 @@ func (l *look) look(daemons []string) []Family {
 	return list
 }
 
-// family declares one; its name says whether it counts.
+// family declares a family; its name determines whether it is a counter.
 func (l *look) family(name, unit, help string, labels ...string) *Family {
 	one := &Family{Name: "tamtam_" + name, Help: help, Unit: unit, Labels: labels}
 	if strings.HasSuffix(name, "_total") {
@@ -107,14 +107,14 @@ func (l *look) gauge(f *Family, v float64, labels ...string) {
 	f.Points = append(f.Points, Point{Labels: labels, Value: v})
 }
 
-// number tells the number that a field has; what is none is not told.
+// number adds the number in a field, or nothing if it is invalid.
 func (l *look) number(f *Family, field string, labels ...string) {
 	if n, err := strconv.ParseUint(field, 10, 64); err == nil {
 		l.gauge(f, float64(n), labels...)
 	}
 }
 
-// counter tells the count that a field has, which began anew where epoch is another; what is none is not told.
+// counter adds the count in a field, or nothing if it is invalid. Another epoch means that it has restarted.
 func (l *look) counter(f *Family, epoch, field string, labels ...string) {
 	if n, err := strconv.ParseUint(field, 10, 64); err == nil {
 		f.Points = append(f.Points, Point{Labels: labels, Value: float64(n), Count: n, epoch: epoch})
@@ -139,7 +139,7 @@ func (l *look) dump(db swss.DBName, table string) map[string]swss.FieldValues {
 	return rows
 }
 
-// some returns rows, as many as may have series, and says how many it leaves out.
+// some returns at most as many rows as may have series, and records how many are omitted.
 func some[V any](l *look, table string, rows map[string]V) map[string]V {
 	some := make(map[string]V, min(len(rows), mostSeries))
 	for _, key := range sortedKeys(rows) {
@@ -164,7 +164,7 @@ func (l *look) health(daemons []string) {
 	if states == nil {
 		return
 	}
-	names := slices.Clone(daemons) // and those that a switch may do without, if they are there
+	names := slices.Clone(daemons) // and optional daemons, if they run
 	for _, name := range sortedKeys(states) {
 		if !slices.Contains(daemons, name) && utf8.ValidString(name) && len(names) < len(daemons)+mostWords {
 			names = append(names, name)
@@ -213,7 +213,7 @@ func (l *look) ports() {
 		row := l.row(swss.CountersDB, schema.CountersTable, oid)
 		for _, s := range schema.PortStatistics() {
 			labels := []string{name, s.Direction, s.Cast}[:len(families[s.Name].Labels)]
-			if len(s.Of) == 1 { // a sum is in its parts
+			if len(s.Of) == 1 { // a sum is exported by its parts
 				l.counter(families[s.Name], l.epochs[chip]+oid, row[s.Of[0]], labels...)
 			}
 		}
@@ -236,7 +236,7 @@ func (l *look) wires() {
 	}
 }
 
-// reasons tells the counts of a row whose fields are a prefix and a reason, as many as may have series.
+// reasons adds the counts of a row whose fields are a prefix and a reason, up to the bound.
 func (l *look) reasons(f *Family, row swss.FieldValues, prefix, port string) {
 	told := 0
 	for _, field := range sortedKeys(row) {
@@ -272,7 +272,7 @@ func (l *look) stamps() {
 	}
 }
 
-// analysed tells what became of the packets of sessions of IFA; each row says since when it counts.
+// analysed adds the outcomes of packets of IFA sessions. Each row contains its counting-since time.
 func (l *look) analysed() {
 	f := l.family("ifa_packets_total", "{packet}", "Packets of a session of Inband Flow Analyzer by what became of them.",
 		"session", "outcome")
@@ -283,7 +283,7 @@ func (l *look) analysed() {
 	}
 }
 
-// resources tells how much of the ASIC is in use.
+// resources adds the usage of the ASIC's resources.
 func (l *look) resources() {
 	used := l.family("resource_used", "{object}", "Objects of the ASIC that are in use.", "resource")
 	free := l.family("resource_free", "{object}", "Objects of the ASIC for which there is room.", "resource")
@@ -299,7 +299,7 @@ func (l *look) resources() {
 	}
 }
 
-// outputs tells what the outputs of the switch have sent, and not sent.
+// outputs adds what the outputs of the switch have sent and lost.
 func (l *look) outputs() {
 	up := l.family("output_up", "", "1: the receiver takes what the switch sends.", "output")
 	sent := l.family("output_sent_total", "{message}", "Messages that an output has sent.", "output")
@@ -322,7 +322,7 @@ func (l *look) outputs() {
 	}
 }
 
-// tally counts a word; of more than a few, and of what is no text, all others are "other".
+// tally counts a word. Beyond a bound, and for invalid text, it counts "other".
 func tally(count map[string]int, word string) {
 	if _, known := count[word]; !known && (len(count) >= mostWords || !utf8.ValidString(word) || word == "") {
 		word = "other"

@@ -30,7 +30,7 @@ func put(t *testing.T, r *swss.Redis, rows map[string]string) {
 	}
 }
 
-// scrape is what Prometheus reads: the lines with values.
+// scrape returns the text that Prometheus reads, and its lines with values.
 func scrape(t *testing.T, r *swss.Redis) (text string, values []string) {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -66,7 +66,7 @@ var rows = map[string]string{
 	"COUNTERS_DB TAM_TAILSTAMPING_COUNTERS:\xff\xfe_x": "MATCHED_PACKETS=5",
 }
 
-// What is known is told, and nothing else: no count is 0 because nobody has counted, or the number cannot be read.
+// Known values are exported, and no others: an uncounted or unreadable value is not exported as 0.
 func TestMetrics(t *testing.T) {
 	r := swsstest.Start(t)
 	put(t, r, rows)
@@ -105,7 +105,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// Many rows make a bounded number of series, and those without are counted.
+// Many rows make a bounded number of series, and the omitted rows are counted.
 func TestSeriesAreBounded(t *testing.T) {
 	r := swsstest.Start(t)
 	many := map[string]string{}
@@ -125,7 +125,7 @@ func TestSeriesAreBounded(t *testing.T) {
 	}
 }
 
-// Without Redis there is one thing to tell.
+// Without Redis there is only one value.
 func TestRedisIsAway(t *testing.T) {
 	cfg, err := swss.DefaultConfig("127.0.0.1:1")
 	if err != nil {
@@ -138,7 +138,7 @@ func TestRedisIsAway(t *testing.T) {
 	}
 }
 
-// Prometheus' own tool has nothing to say against names, types and help.
+// Prometheus' own tool accepts names, types and help.
 func TestPromtoolAgrees(t *testing.T) {
 	if _, err := exec.LookPath("promtool"); err != nil {
 		t.Skip("promtool is not installed (Debian: prometheus)")
@@ -153,8 +153,8 @@ func TestPromtoolAgrees(t *testing.T) {
 	}
 }
 
-// A counter counts since it was first seen; where it falls, or another process counts, since it was last seen before.
-// What is gone is forgotten.
+// A counter counts since it was first seen. If it falls, or another process counts, it counts since it was last seen
+// before. Vanished counters are forgotten.
 func TestStarts(t *testing.T) {
 	s := starts{}
 	at := func(seconds int64) time.Time { return time.Unix(seconds, 0) }
@@ -162,7 +162,7 @@ func TestStarts(t *testing.T) {
 		now   int64
 		count uint64
 		epoch string
-		want  int64 // 0: it is not there
+		want  int64 // 0 if the counter is absent
 	}{
 		{1, 10, "a", 1}, {2, 20, "a", 1}, {3, 20, "a", 1}, {4, 5, "a", 3}, {5, 6, "a", 3}, {6, 700, "b", 5}, {7, 800, "b", 5},
 		{8, 0, "", 0}, {9, 900, "b", 9},
@@ -178,7 +178,7 @@ func TestStarts(t *testing.T) {
 	}
 }
 
-// What outputs have sent and not sent is told, and how much of the ASIC is in use.
+// Sent and lost messages of outputs are exported, and the usage of the ASIC.
 func TestOutputsAndResources(t *testing.T) {
 	r := swsstest.Start(t)
 	put(t, r, map[string]string{

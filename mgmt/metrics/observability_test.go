@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// What rules and dashboard ask for is served, and the dashboard asks the data source that is provisioned.
+// All metrics in rules and dashboard are served, and the dashboard uses the provisioned data source.
 func TestRulesAndDashboardAskForWhatIsServed(t *testing.T) {
 	served := map[string]bool{}
 	descs := make(chan *prometheus.Desc, 100)
@@ -56,7 +56,7 @@ func TestRulesAndDashboardAskForWhatIsServed(t *testing.T) {
 	}
 }
 
-// Prometheus' own tool takes the configuration, and the rules alert when they should.
+// Prometheus' own tool accepts the configuration, and the rules alert when they should.
 func TestPromtoolTakesTheConfiguration(t *testing.T) {
 	if _, err := exec.LookPath("promtool"); err != nil {
 		t.Skip("promtool is not installed (Debian: prometheus)")

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// desc is a family as Prometheus' library wants it described.
+// desc returns a family's description for Prometheus' library.
 func (f *Family) desc() *prometheus.Desc { return prometheus.NewDesc(f.Name, f.Help, f.Labels, nil) }
 
 // Describe implements prometheus.Collector.

@@ -10,13 +10,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Path is where the metrics are.
+// Path is the path of the metrics.
 const Path = "/metrics"
 
-// mostRequests bounds how many are answered at a time; others are told to come again.
+// mostRequests bounds the concurrent requests; others get 503.
 const mostRequests = 4
 
-// Handler answers with what a collector collects.
+// Handler serves the families of a collector.
 func Handler(c *Collector) http.Handler {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(c)
@@ -27,7 +27,7 @@ func Handler(c *Collector) http.Handler {
 	return mux
 }
 
-// Server returns an HTTP server that answers with what a collector collects, with bounds on how long a request takes.
+// Server returns an HTTP server for the families of a collector, with bounds on the duration of a request.
 func Server(c *Collector) *http.Server {
 	return &http.Server{
 		Handler: Handler(c), ReadTimeout: 5 * time.Second, WriteTimeout: 2 * lookLimit, IdleTimeout: time.Minute,

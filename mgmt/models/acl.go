@@ -12,8 +12,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// tablesModule is tamtam-acl in the databases: all tables and rules, as SONiC has them. Rules of flow groups of
-// TAM_FLOW_GROUP are not among them, for they are rows of that table.
+// tablesModule returns the mapping of tamtam-acl: all tables and rules, as SONiC has them. Rules of flow groups of
+// TAM_FLOW_GROUP are omitted, because they are rows of that table.
 func tablesModule() tree.Module {
 	rules := stateRow(schema.StateACLRule, "{name}|{rule-name}", "state")
 	rules.Fits = func(keys []string) bool {
@@ -21,7 +21,7 @@ func tablesModule() tree.Module {
 		return !of
 	}
 	status := stateRow(schema.StateACLTable, "{name}", "state")
-	status.Entry = true // a table TAM that is not configured is there as well
+	status.Entry = true // a table TAM that is not configured exists as well
 	status.Leaves = append(status.Leaves, leaf("state/type", tree.Codec{Get: func(r tree.Record) []string {
 		if _, of := schema.TAMGroupOf(r.Keys[0]); of || r.Keys[0] == schema.TAMTable {
 			return tree.One(schema.ACLTypeTAM)
@@ -50,15 +50,15 @@ func tablesModule() tree.Module {
 	}}
 }
 
-// inTables says where access lists are written.
+// inTables is the reason why access lists are read-only, with the place where they are written.
 const inTables = "access lists are written in CONFIG_DB"
 
-// aclModule is openconfig-acl in the databases, read-only: those tables and rules of which OpenConfig can say all
-// that they do.
+// aclModule returns the mapping of openconfig-acl, read-only. It shows only tables and rules that OpenConfig can
+// express completely.
 //
-// A rule RULE_N is the entry N, which is how SONiC itself makes rules of OpenConfig's entries. OpenConfig's entries are
-// tried in the order of their numbers, SONiC's rules in that of their priorities, from the largest down: where the two
-// disagree, the later entries are not shown.
+// A rule RULE_N is the entry N, as in SONiC's own translation of OpenConfig's entries. OpenConfig tries entries in the
+// order of their numbers, SONiC tries rules in the order of their priorities, largest first. Where the two disagree,
+// the later entries are not shown.
 func aclModule() tree.Module {
 	const entry = "/acl/acl-sets/acl-set/acl-entries/acl-entry"
 	set := tree.Row{DB: swss.ConfigDB, Table: schema.CfgACLTable, Key: "{name}", Entry: true}
@@ -73,7 +73,7 @@ func aclModule() tree.Module {
 			{DB: swss.ApplDB, Table: schema.AppACLRule, Key: "{name}:RULE_{sequence-id}", Leaves: entryLeaves("state")},
 			{
 				DB: swss.ConfigDB, Table: schema.CfgACLRule, Key: "{name}|RULE_{sequence-id}", Entry: true,
-				// The action is mandatory, also where the rule is not in APPL_DB.
+				// The action is mandatory, even if the rule is not in APPL_DB.
 				Leaves: append(entryLeaves("config"), leaf("actions/state/forwarding-action", forwardingAction())),
 			},
 			table, order,
@@ -82,12 +82,12 @@ func aclModule() tree.Module {
 	}...)}
 }
 
-// aclTypes are OpenConfig's words for the types of SONiC's tables that it has words for.
+// aclTypes maps OpenConfig's names to SONiC's table types, as far as OpenConfig has names.
 var aclTypes = []string{"ACL_IPV4", "L3", "ACL_IPV6", "L3V6", "ACL_MIXED", "L3V4V6"}
 
 func aclType() tree.Codec { return readOnly(words("TYPE", "", aclTypes...)) }
 
-// entryLeaves are those of OpenConfig's entry, and the fields of the rule that they are.
+// entryLeaves returns the leaves of OpenConfig's entry below config or state.
 func entryLeaves(at string) (leaves []tree.Leaf) {
 	for _, l := range entryFields {
 		head, tail, _ := strings.Cut(l.path, "/")
@@ -96,11 +96,11 @@ func entryLeaves(at string) (leaves []tree.Leaf) {
 	return leaves
 }
 
-// An entryField is a leaf with the fields of a rule that it says.
+// An entryField is a leaf, and the fields of a rule that it represents.
 type entryField struct {
 	path   string
 	fields []string
-	family int // 4 or 6: only of rules of that; 0: of any
+	family int // 4 or 6 if only rules of that IP version have it; 0 means any rule
 	codec  tree.Codec
 }
 
@@ -128,7 +128,7 @@ func forwardingAction() tree.Codec {
 	return readOnly(words(forwarding, "", "ACCEPT", "FORWARD", "DROP", "DROP"))
 }
 
-// get is what the leaf says of the rule of an entry.
+// get returns the value of the leaf for the rule of an entry.
 func (f entryField) get(r tree.Record) []string {
 	if f.family != 0 && f.family != entryFamily(r) {
 		return nil
@@ -136,7 +136,7 @@ func (f entryField) get(r tree.Record) []string {
 	return f.codec.Get(r)
 }
 
-// entryFamily is the family of IP that an entry is of: that of its set, or else that of its matches; 0: none.
+// entryFamily returns the IP version of an entry: that of its set, or else that of its matches; 0 means none.
 func entryFamily(r tree.Record) int {
 	switch r.Keys[1] {
 	case "ACL_IPV4":
@@ -156,7 +156,7 @@ func ofMixed(c tree.Codec) tree.Codec {
 	}}
 }
 
-// network is a prefix with its length, also of a host.
+// network returns the codec of a prefix that is shown with its length, even for a host.
 func network(field string) tree.Codec {
 	p := prefix(field)
 	return tree.Codec{Get: func(r tree.Record) []string {
@@ -180,10 +180,11 @@ func whereFlags(word string) tree.Codec {
 	}}
 }
 
-// inOrderMark stands in front of the numbers of the rules that are in order.
+// inOrderMark is the prefix of the numbers of the rules that are in order.
 const inOrderMark = "in order: "
 
-// inOrder finds those of the rules, priorities by number, whose priority is smaller than that of every smaller number.
+// inOrder returns a field for each rule whose priority is smaller than that of every smaller number. priorities maps
+// rule numbers to priorities.
 func inOrder(priorities map[string]string) map[string]string {
 	type rule struct{ number, priority uint64 }
 	var rules []rule
@@ -206,7 +207,7 @@ func inOrder(priorities map[string]string) map[string]string {
 	return out
 }
 
-// sequence is the number of a rule as an entry; nil: OpenConfig cannot say what the rule does, or not in this order.
+// sequence returns the number of a rule's entry, or nil if OpenConfig cannot express the rule, or not in this order.
 func sequence(r tree.Record) []string {
 	number := r.Keys[len(r.Keys)-1]
 	if r.Fields[inOrderMark+number] == "" || !entrySays(tree.Record{Keys: r.Keys, Fields: r.Own}) {
@@ -215,7 +216,7 @@ func sequence(r tree.Record) []string {
 	return tree.One(number)
 }
 
-// entrySays reports whether the leaves of an entry say all fields of its rule.
+// entrySays reports whether the leaves of an entry represent all fields of its rule.
 func entrySays(rule tree.Record) bool {
 	said := map[string]bool{"PRIORITY": true, tree.NullField: true}
 	family := false

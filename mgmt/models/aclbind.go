@@ -8,8 +8,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// bindings are the interfaces that access lists are bound to, as far as these are OpenConfig's, by the rows that are in
-// force.
+// bindings returns the interfaces to which access lists are bound, as far as OpenConfig can express these. It reads the
+// rows that are in force.
 func bindings() []tree.Group {
 	const interfaces = "/acl/interfaces/interface"
 	bound := func(each, stage string, leaves ...tree.Leaf) []tree.Row {
@@ -26,8 +26,8 @@ func bindings() []tree.Group {
 	}
 }
 
-// boundTo makes of the tables of a stage the ports that each is bound to: "port table type". Without a stage it
-// makes the ports of all.
+// boundTo returns, for the tables of a stage, a field "port table type" for each port that a table is bound to. If
+// stage is empty, it returns a field per port of all tables.
 func boundTo(tables map[string]string, stage string) map[string]string {
 	out := map[string]string{}
 	for name, text := range tables {

@@ -9,20 +9,20 @@ import (
 	"tamtam/swss/schema"
 )
 
-// routedPath is the list of interfaces that route, where they are written.
+// routedPath is the list in which routed interfaces are written.
 const routedPath = "/routing/interfaces/interface"
 
-// inRouting says where what routes is written.
+// inRouting is the reason why routed data is read-only, with the place where it is written.
 const inRouting = "it is written in /routing"
 
-// routedKind is what the names of interfaces of a table that route begin with.
+// routedKind maps tables of routed interfaces to the prefix of their interfaces' names.
 var routedKind = map[string]string{
 	schema.CfgInterface: "Ethernet", schema.CfgVLANInterface: "Vlan", schema.CfgPortChannelInterface: "PortChannel",
 	schema.CfgLoopbackInterface: "Loopback",
 }
 
-// addressesModule is openconfig-if-ip in the databases: addresses are written through to tamtam-routing, neighbours are
-// read-only.
+// addressesModule returns the mapping of openconfig-if-ip. Addresses are written through to tamtam-routing; neighbours
+// are read-only.
 func addressesModule() tree.Module {
 	m := tree.Module{Name: "openconfig-if-ip"}
 	for _, at := range []string{"subinterfaces/subinterface", "routed-vlan"} {
@@ -40,7 +40,8 @@ func addressesModule() tree.Module {
 	return m
 }
 
-// ofInterface accepts the keys of entries below an interface of a kind whose last key is an address of a family.
+// ofInterface returns a function that accepts the keys of entries below an interface: that of a VLAN, or another. The
+// last key must be an address of the family.
 func ofInterface(vlan bool, family string) func(keys []string) bool {
 	return func(keys []string) bool {
 		name, ip := keys[0], keys[len(keys)-1]
@@ -66,7 +67,7 @@ func addressRows(vlan bool, family string) (rows []tree.Row) {
 	inForce := tree.Row{DB: swss.ApplDB, Table: schema.AppInterface, Key: "{name}:{ip}/{*}", Fits: fits,
 		Leaves: []tree.Leaf{leaf("state/prefix-length", length)}}
 	rows = append(rows, inForce)
-	if family == "ipv6" { // mandatory, also where it is not in force
+	if family == "ipv6" { // mandatory, even if it is not in force
 		for i := range rows[:len(rows)-1] {
 			rows[i].Leaves = append(rows[i].Leaves, inForce.Leaves...)
 		}
@@ -74,7 +75,7 @@ func addressRows(vlan bool, family string) (rows []tree.Row) {
 	return rows
 }
 
-// neighbourRows are those that are in force, whoever has found them.
+// neighbourRows returns the rows of the neighbours that are in force, whatever their origin.
 func neighbourRows(vlan bool, family string) []tree.Row {
 	fits := ofInterface(vlan, family)
 	return []tree.Row{

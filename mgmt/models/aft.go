@@ -14,9 +14,9 @@ import (
 	"tamtam/swss/schema"
 )
 
-// aftModules are openconfig-aft in the databases: the routes of APPL_DB, whoever made them. SONiC writes the next hops
-// into each route; OpenConfig numbers them, and the groups of them. So that a number is the same as long as what it
-// stands for is, it is a hash of that.
+// aftModules returns the mappings of openconfig-aft: the routes of APPL_DB, whatever their origin. SONiC writes the
+// next hops into each route, but OpenConfig numbers next hops and their groups. Each number is a hash of the content,
+// so that it stays the same as long as the content does.
 func aftModules() []tree.Module {
 	const afts = "/network-instances/network-instance/afts"
 	next := func(each string, fold func(map[string]string) map[string]string, leaves ...tree.Leaf) []tree.Row {
@@ -59,7 +59,7 @@ func aftModules() []tree.Module {
 	return []tree.Module{m, to}
 }
 
-// ofFamilyOf accepts keys whose last is a network of a family.
+// ofFamilyOf returns a function that accepts keys whose last is a network of a family.
 func ofFamilyOf(family string) func(keys []string) bool {
 	return func(keys []string) bool {
 		last := keys[len(keys)-1]
@@ -75,10 +75,10 @@ type hop struct {
 	Weight    string `json:"weight"`
 }
 
-// index is the number of a next hop, whatever its weight in a group.
+// index returns the number of a next hop, whatever its weight in a group.
 func (h hop) index() string { return number64(h.Address + "@" + h.Interface) }
 
-// hopGroup is the number of a group of next hops, in whatever order.
+// hopGroup returns the number of a group of next hops, in whatever order.
 func hopGroup(hops []hop) string {
 	var texts []string
 	for _, h := range hops {
@@ -94,7 +94,8 @@ func number64(text string) string {
 	return strconv.FormatUint(h.Sum64(), 10)
 }
 
-// routeHops are the next hops of a route by its fields, which are lists of equal length; none: it drops.
+// routeHops returns the next hops of a route by its fields, which are lists of equal length. A route that drops has
+// none.
 func routeHops(addresses, interfaces, weights, blackhole string) (hops []hop) {
 	if strings.EqualFold(blackhole, "true") || addresses+interfaces == "" {
 		return nil
@@ -119,7 +120,7 @@ func routeHops(addresses, interfaces, weights, blackhole string) (hops []hop) {
 	return hops
 }
 
-// eachRoute visits the next hops of all routes, by their fields with bars between.
+// eachRoute calls visit with the next hops of each route. The fields of a route are separated by bars.
 func eachRoute(routes map[string]string, visit func(hops []hop)) {
 	for _, text := range routes {
 		if f := strings.Split(text, "|"); len(f) == 4 {
@@ -159,7 +160,7 @@ func groupMembersOf(routes map[string]string) map[string]string {
 func hopText(h hop) string {
 	text, err := json.Marshal(h)
 	if err != nil {
-		return "{}" // strings always are JSON
+		return "{}" // cannot happen: strings can be encoded
 	}
 	return string(text)
 }

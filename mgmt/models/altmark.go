@@ -10,8 +10,8 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// altMarkModule is tamtam-altmark in the databases. Periods and results are events, one per period,
-// not counters that change with each packet: they are sent on change.
+// altMarkModule returns the mapping of tamtam-altmark. Periods and results are events, one per period, and no counters.
+// They are sent on change.
 func altMarkModule() tree.Module {
 	session := schema.TableOf(schema.CfgTAMAltMark)
 	result := measuredRow(schema.CountersAltMarkPath, "{path}:{from}:{to}", "state", map[string]tree.Codec{
@@ -38,7 +38,7 @@ func altMarkWanted(s schema.AltMarkSession) map[string]string {
 	return schema.AltMarkFlow{Name: s.Name, Rule: schema.ACLRuleKey{Rule: s.FlowGroup}, Session: s.Session}.Fields()
 }
 
-// periodLeaves are those of a period, but for its number, of the fields of its session's last period.
+// periodLeaves returns the leaves of a period, except its number, from the fields of the session's last period.
 func periodLeaves(at string) []tree.Leaf {
 	const last = "last-period/"
 	var fields []schema.Field
@@ -52,13 +52,13 @@ func periodLeaves(at string) []tree.Leaf {
 		"timestamp": nanoseconds("TIMESTAMP"), "read-at": nanoseconds("READ_AT")})
 }
 
-// reasonsIn divides a text of reasons.
+// reasonsIn splits a text of reasons.
 func reasonsIn(text string) []string {
 	return strings.FieldsFunc(strings.ReplaceAll(text, "; ", "\n"), func(c rune) bool { return c == '\n' })
 }
 
-// nanoseconds is a time of day as nanoseconds since 1970; one that does not fit into 64 bits, from
-// the year 2554 on, is left out.
+// nanoseconds returns the codec of a time of day as nanoseconds since 1970. A time that does not fit into 64 bits, from
+// the year 2554 on, is omitted.
 func nanoseconds(field string) tree.Codec {
 	return tree.Codec{Get: func(r tree.Record) []string {
 		t, err := altmark.ParseTime(r.Field(field))

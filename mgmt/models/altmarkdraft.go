@@ -10,8 +10,8 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// altMarkDraftModule is tamtam-ietf-altmark in the databases: the rows of tamtam-altmark by the names of the IETF's
-// draft. A leaf says nothing where the draft has no word for what is configured.
+// altMarkDraftModule returns the mapping of tamtam-ietf-altmark: the rows of tamtam-altmark by the names of the IETF's
+// draft. A leaf has no value where the draft has no term for the configured one.
 func altMarkDraftModule() tree.Module {
 	return tree.Module{Name: "tamtam-ietf-altmark", Groups: []tree.Group{
 		{Path: "/", Rows: []tree.Row{
@@ -55,7 +55,7 @@ func altMarkAction(r tree.Record) []string {
 	return tree.One("action-read")
 }
 
-// altMarkCarrier is what carries the marks, where the draft has a word for it.
+// altMarkCarrier returns the header that carries the marks, if the draft has a term for it.
 func altMarkCarrier(r tree.Record) []string {
 	if strings.HasPrefix(r.Field("mark"), "ipv6-altmark-") {
 		return tree.One("ipv6")
@@ -72,7 +72,7 @@ func picosecondsOfPeriod(r tree.Record) []string {
 	return tree.One(strconv.FormatInt(second>>-shortest<<(n-shortest), 10))
 }
 
-// measures says whether a method measures something.
+// measures returns, as a boolean, whether the session's method has the property what.
 func measures(r tree.Record, what func(altmark.Method) bool) []string {
 	m, err := altmark.ParseMethod(r.Field("method"))
 	if err != nil {

@@ -13,20 +13,19 @@ import (
 	"tamtam/swss/schema"
 )
 
-// interfacesPath is where the entries of ports are.
+// interfacesPath is the list of ports.
 const interfacesPath = "/interfaces/interface"
 
-// A cage is the ports of one place on the front panel: those with the index of
-// the first, or the first alone.
+// A cage is the ports at one place of the front panel: those with the same index as the first, or the first only.
 type cage struct {
 	ports  []string // in order of their numbers
 	lanes  []string
 	speeds int
-	row    map[string]string // of the first port
+	row    map[string]string // the row of the first port
 }
 
-// finishBreakout rewrites the PORT rows of a cage to what its breakout mode
-// says; without a mode the cage is one port again.
+// finishBreakout rewrites the PORT rows of a cage according to its breakout mode. Without a mode the cage becomes one
+// port again.
 func finishBreakout(c tree.Change) error {
 	name := c.Keys()[0]
 	cg, err := findCage(c, name)
@@ -50,8 +49,7 @@ func finishBreakout(c tree.Change) error {
 	return cg.split(c, n, speed)
 }
 
-// breakoutMakes returns the ports that a mode of the cage could create: one starting at each of its
-// lanes.
+// breakoutMakes returns the ports that a mode of the cage could create: one starting at each of its lanes.
 func breakoutMakes(c tree.Change) (path string, keys []string) {
 	cg, err := findCage(c, c.Keys()[0])
 	if err != nil {
@@ -64,7 +62,7 @@ func breakoutMakes(c tree.Change) (path string, keys []string) {
 	return interfacesPath, keys
 }
 
-// findCage finds the ports that share the cage of a port.
+// findCage returns the ports that share the cage of a port. The port must be the first of its cage.
 func findCage(c tree.Change, name string) (cage, error) {
 	all, err := c.Entries(interfacesPath, schema.CfgPort)
 	if err != nil {
@@ -95,7 +93,7 @@ func findCage(c tree.Change, name string) (cage, error) {
 	return cg, nil
 }
 
-// split makes n ports of the cage. Their settings are those of the first.
+// split divides the cage into n ports with the settings of the first.
 func (cg cage) split(c tree.Change, n, speed int) error {
 	base, ok := schema.PortNumber(cg.ports[0])
 	if !ok {

@@ -13,7 +13,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// text is a field that holds YANG's text.
+// text returns the codec of a field that holds YANG's text.
 func text(field string) tree.Codec {
 	return tree.Codec{
 		Get: func(r tree.Record) []string { return tree.One(r.Field(field)) },
@@ -21,7 +21,7 @@ func text(field string) tree.Codec {
 	}
 }
 
-// orElse is a codec with the value of what has none.
+// orElse returns a codec with a default for missing values.
 func orElse(c tree.Codec, v string) tree.Codec {
 	return tree.Codec{Put: c.Put, Get: func(r tree.Record) []string {
 		if said := c.Get(r); len(said) > 0 {
@@ -31,8 +31,8 @@ func orElse(c tree.Codec, v string) tree.Codec {
 	}}
 }
 
-// fieldLeaves returns the leaves, below a container, of the fields of a table as package schema declares them; special
-// has codecs of leaves whose field is not their value.
+// fieldLeaves returns the leaves, below the container at, for the fields of a table as package schema declares them.
+// special holds codecs of leaves whose value is not the text of the field.
 func fieldLeaves(at string, fields []schema.Field, special map[string]tree.Codec) (leaves []tree.Leaf) {
 	for _, f := range fields {
 		if f.Leaf == "" {
@@ -53,37 +53,37 @@ func fieldLeaves(at string, fields []schema.Field, special map[string]tree.Codec
 	return leaves
 }
 
-// countersRow is a row of counters.
+// countersRow returns the row of a table of counters.
 func countersRow(table, key, at string) tree.Row {
 	row := measuredRow(table, key, at, nil)
 	row.Counter = true
 	return row
 }
 
-// measuredRow is a row of a table of COUNTERS_DB; special is as in fieldLeaves.
+// measuredRow returns the row of a table of COUNTERS_DB; special is as in fieldLeaves.
 func measuredRow(table, key, at string, special map[string]tree.Codec) tree.Row {
 	return tree.Row{DB: swss.CountersDB, Table: table, Key: key,
 		Leaves: fieldLeaves(at, schema.CountersIn(table), special)}
 }
 
-// objectRow is the row of counters of an object that a map of names has.
+// objectRow returns the row of counters of an object that is found in a name map.
 func objectRow(names, key string, leaves ...tree.Leaf) tree.Row {
 	return tree.Row{DB: swss.CountersDB, Table: schema.CountersTable, Map: names, Key: key, Counter: true, Leaves: leaves}
 }
 
-// ruleCounters is the row with the packets and the octets of an ACL rule.
+// ruleCounters returns the row with the packets and the octets of an ACL rule.
 func ruleCounters(key, packets, octets string) tree.Row {
 	return objectRow(schema.CountersACLRuleMap, key, leaf(packets, text("SAI_ACL_COUNTER_ATTR_PACKETS")),
 		leaf(octets, text("SAI_ACL_COUNTER_ATTR_BYTES")))
 }
 
-// configRow is the row of CONFIG_DB that an entry is.
+// configRow returns the row of CONFIG_DB that makes up an entry.
 func configRow(t schema.Table, key string) tree.Row {
 	return tree.Row{DB: swss.ConfigDB, Table: t.Config, Key: key, Entry: true,
 		Leaves: fieldLeaves("config", t.Fields, nil)}
 }
 
-// appliedRow is the row of APPL_DB of an entry; wanted makes it of what is configured.
+// appliedRow returns the row of APPL_DB of an entry; wanted computes its target state from the configuration.
 func appliedRow(t schema.Table, key string, wanted func(tree.Configured) (map[string]string, error)) tree.Row {
 	fields := t.Applied
 	if fields == nil {
@@ -93,7 +93,7 @@ func appliedRow(t schema.Table, key string, wanted func(tree.Configured) (map[st
 		Leaves: fieldLeaves("state", fields, nil)}
 }
 
-// list is a field that holds a comma list.
+// list returns the codec of a field that holds a comma-separated list.
 func list(field string) tree.Codec {
 	return tree.Codec{
 		Get: func(r tree.Record) []string {
@@ -103,8 +103,8 @@ func list(field string) tree.Codec {
 	}
 }
 
-// words is a field whose words are not YANG's; pairs has YANG's word and the field's in turn.
-// absent is YANG's word for a missing field, if it means something.
+// words returns the codec of a field whose words differ from YANG's; pairs holds YANG's word and the field's in turn.
+// absent is YANG's word for a missing field, or empty.
 func words(field, absent string, pairs ...string) tree.Codec {
 	return tree.Codec{
 		Get: func(r tree.Record) []string {
@@ -129,8 +129,8 @@ func words(field, absent string, pairs ...string) tree.Codec {
 	}
 }
 
-// number is a field that holds a number as SONiC's ACL rules do: 0x is
-// hexadecimal, a leading 0 octal. Written numbers have the given format.
+// number returns the codec of a field that holds a number as SONiC's ACL rules do: 0x is hexadecimal, a leading 0
+// octal. Numbers are written with the given format.
 func number(field, format string) tree.Codec {
 	return tree.Codec{
 		Get: func(r tree.Record) []string {
@@ -158,12 +158,12 @@ func number(field, format string) tree.Codec {
 // readOnly returns a codec that cannot write.
 func readOnly(c tree.Codec) tree.Codec { return tree.Codec{Get: c.Get} }
 
-// constant is a leaf with the same value in every entry.
+// constant returns the codec of a leaf with the same value in every entry.
 func constant(v string) tree.Codec {
 	return tree.Codec{Get: func(tree.Record) []string { return tree.One(v) }}
 }
 
-// statistic is a counter of a port.
+// statistic returns the codec of a counter of a port.
 func statistic(s schema.Statistic) tree.Codec {
 	if len(s.Of) == 1 {
 		return text(s.Of[0])
@@ -177,7 +177,7 @@ func statistic(s schema.Statistic) tree.Codec {
 	}}
 }
 
-// prefix is an IP prefix; one host is written without length. A mask in a field of its own is
+// prefix returns the codec of an IP prefix; a single host is written without length. A mask in a field of its own is
 // accepted if it is contiguous.
 func prefix(field string) tree.Codec {
 	return tree.Codec{
@@ -194,7 +194,7 @@ func prefix(field string) tree.Codec {
 			if err != nil || m.BitLen() != a.BitLen() {
 				return nil
 			}
-			ones, size := net.IPMask(m.AsSlice()).Size() // 0, 0: no prefix
+			ones, size := net.IPMask(m.AsSlice()).Size() // 0, 0 means that the mask is no prefix
 			if size == 0 {
 				return nil
 			}
@@ -217,7 +217,7 @@ func prefix(field string) tree.Codec {
 	}
 }
 
-// addr is an IP address with a field that names its family.
+// addr returns the codec of an IP address with a second field that names its family.
 func addr(field, family string) tree.Codec {
 	return tree.Codec{
 		Get: func(r tree.Record) []string { return tree.One(r.Field(field)) },
@@ -241,7 +241,7 @@ func addr(field, family string) tree.Codec {
 	}
 }
 
-// part is one side of a field "value/mask": 0 the value, 1 the mask.
+// maskedPart returns the codec of one side of a field "value/mask": 0 is the value, 1 the mask.
 func maskedPart(field string, side int) tree.Codec {
 	return tree.Codec{
 		Get: func(r tree.Record) []string {
@@ -267,8 +267,7 @@ func maskedPart(field string, side int) tree.Codec {
 	}
 }
 
-// ports is a transport port or a range of them, for which SONiC has a field of
-// its own.
+// ports returns the codec of a transport port or a range of ports, for which SONiC has separate fields.
 func ports(field string) tree.Codec {
 	single, ranged := number(field, "%d"), field+"_RANGE"
 	return tree.Codec{
@@ -299,8 +298,8 @@ func ports(field string) tree.Codec {
 	}
 }
 
-// flags is a field of bits, value/mask, as the list of those that must be set.
-// It does not say what must not be set.
+// flags returns the codec of a bit field, value/mask, as the list of the flags that must be set. It cannot express
+// flags that must be clear.
 func flags(field string, names ...string) tree.Codec {
 	return tree.Codec{
 		Get: func(r tree.Record) []string {
@@ -344,5 +343,5 @@ func flags(field string, names ...string) tree.Codec {
 	}
 }
 
-// leaf is a leaf that a codec reads and writes.
+// leaf returns a leaf with its codec.
 func leaf(path string, c tree.Codec) tree.Leaf { return tree.Leaf{Path: path, Codec: c} }

@@ -6,8 +6,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// debugCounterModule is tamtam-debugcounter in the databases. What is counted stands in the rows of ports and of the
-// switch, under the names of statistics: it is put together here.
+// debugCounterModule returns the mapping of tamtam-debugcounter. Counts are stored in the counter rows of ports and of
+// the switch, under names of statistics; they are collected here.
 func debugCounterModule() tree.Module {
 	const name, reason = "{name}", "{name}|{drop-reason}"
 	state := func(name, field string) tree.Leaf { return leaf("state/"+name, readOnly(text(field))) }
@@ -39,6 +39,6 @@ func debugCounterModule() tree.Module {
 	}}
 }
 
-// SourceDebugCounts is the source of what debug counters have counted: of one of the switch the row of its name, of one
-// of ports a row for each port, NAME|port.
+// SourceDebugCounts is the source of the values of debug counters. A counter of the switch has a row NAME, a counter of
+// ports a row NAME|port for each port.
 const SourceDebugCounts = "debug-counters"

@@ -14,8 +14,8 @@ import (
 	"tamtam/yang/tamyang"
 )
 
-// What the modules of tamtam's own say of a leaf of config is what package schema declares of the field that it is: the
-// range of numbers, the words, and where there is a default, which.
+// A leaf of config in tamtam's own modules agrees with the declaration of its field in package schema: the range of
+// numbers, the words, and the default if there is one.
 func TestModulesSayWhatSchemaDeclares(t *testing.T) {
 	root, err := tamyang.Schema()
 	if err != nil {
@@ -54,7 +54,7 @@ func TestModulesSayWhatSchemaDeclares(t *testing.T) {
 	}
 }
 
-// declaredAs are the fields of a table of CONFIG_DB with a leaf of config.
+// declaredAs returns the fields of a table of CONFIG_DB that have this leaf of config.
 func declaredAs(table, path string) (list []schema.Field) {
 	for _, t := range schema.TablesOf(table) {
 		for _, f := range t.Fields {

@@ -1,4 +1,4 @@
-// Package models says what the modules of YANG are in the databases, a [tree.Module] each, which [All] lists. What
-// belongs here: tables, the codecs that they are made of, what completes an entry, and where OpenConfig's places are
-// written. A new feature adds a file, and its module to All.
+// Package models maps the YANG modules to the databases, by a [tree.Module] each, which [All] lists. What belongs here:
+// tables, the codecs that they use, functions that complete an entry, and the writing of OpenConfig's nodes through
+// ours. A new feature adds a file, and its module to All.
 package models

@@ -9,7 +9,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// dropMonitorModule is tamtam-dropmonitor in the databases.
+// dropMonitorModule returns the mapping of tamtam-dropmonitor.
 func dropMonitorModule() tree.Module {
 	const session = "{name}"
 	groups := schema.TablesOf(schema.CfgTAMGroup) // the groups, and their rules
@@ -46,13 +46,13 @@ func dropMonitorModule() tree.Module {
 	}}
 }
 
-// ofType accepts sessions of a type.
+// ofType returns a function that accepts sessions of a type.
 func ofType(name string) func(map[string]string) bool {
 	return func(fields map[string]string) bool { return schema.SessionType(fields) == name }
 }
 
-// dropStatus is the status of a session. A row by somebody who has only SONiC's field for it does not say of a session
-// that is not in the switch whether it waits or is refused, and then nor does the leaf.
+// dropStatus returns the status row of a session. A row with only SONiC's field does not distinguish pending sessions
+// from refused ones, so an inactive session then has no status.
 func dropStatus(key string) tree.Row {
 	row := stateRow(schema.StateTAMDropMonitor, key, "state")
 	for i, like := range []tree.Codec{text(schema.FieldStatus), statusNumber()} {
@@ -74,7 +74,7 @@ func deviceLeaves(at string) []tree.Leaf {
 		"device-id": eitherField("device-id", "device_id"), "enterprise-id": eitherField("enterprise-id", "enterprise_id")})
 }
 
-// eitherField is a field that may be spelled in another way, too.
+// eitherField returns the codec of a field that may have a second spelling.
 func eitherField(field, other string) tree.Codec {
 	return tree.Codec{
 		Get: func(r tree.Record) []string { return tree.One(cmp.Or(r.Field(field), r.Field(other))) },
@@ -95,7 +95,7 @@ func wantedDevice(c tree.Configured) (map[string]string, error) {
 	return d.Fields(), err
 }
 
-// wantedGroup is a flow group with aliases of its ports resolved.
+// wantedGroup returns the target state of a flow group, with aliases of its ports resolved.
 func wantedGroup(c tree.Configured) (map[string]string, error) {
 	g, err := schema.ParseTAMGroup(c.Name(), c.Row(schema.CfgTAMGroup))
 	for i, name := range g.Ports {
@@ -112,7 +112,7 @@ func wantedMatch(c tree.Configured) (map[string]string, error) {
 	return u.Fields(), err
 }
 
-// wantedDrops is a session without what its flow group and its sampler add.
+// wantedDrops returns the target state of a session, without the fields from its flow group and its sampler.
 func wantedDrops(c tree.Configured) (map[string]string, error) {
 	s, err := schema.ParseDropSession(c.Name(), c.Row(schema.CfgTAMSession))
 	if err != nil {
@@ -124,5 +124,5 @@ func wantedDrops(c tree.Configured) (map[string]string, error) {
 	}.Fields(), nil
 }
 
-// noRule says that a key of APPL_DB is that of a flow group: GROUP:RULE is a rule's.
+// noRule reports whether a key of APPL_DB belongs to a flow group; a rule's is GROUP:RULE.
 func noRule(keys []string) bool { return !strings.Contains(keys[0], ":") }

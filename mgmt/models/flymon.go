@@ -10,8 +10,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// flyMonModule is tamtam-flymon in the databases. Results are events, one of each per epoch, not
-// counters that change with each packet: they are sent on change.
+// flyMonModule returns the mapping of tamtam-flymon. Results are events, one of each per epoch, and no counters. They
+// are sent on change.
 func flyMonModule() tree.Module {
 	const tasks, task = "/tam/flymon-tasks/flymon-task", "{name}"
 	tasksTable, query := schema.TableOf(schema.CfgTAMFlyMonTask), schema.TableOf(schema.CfgTAMFlyMonQuery)
@@ -21,7 +21,7 @@ func flyMonModule() tree.Module {
 		"hash-units": numbered("KEYS", ";"), "free-buckets": numbered("FREE_BUCKETS", ","),
 		"largest-free": numbered("LARGEST_FREE", ",")})
 	group.Entry = true
-	// of is a list of estimates that are the fields of a task's row.
+	// of returns a list of estimates that are the fields of a task's row.
 	of := func(path, table, key string, more ...tree.Leaf) tree.Group {
 		return tree.Group{Path: tasks + path, Rows: []tree.Row{
 			{DB: swss.CountersDB, Table: table, Key: task, Each: key, Entry: true,
@@ -49,8 +49,8 @@ func flyMonModule() tree.Module {
 	}}
 }
 
-// queryFits refuses a flow without the fields of the task's key. That there is such a task, and
-// that its row is valid, is checked elsewhere.
+// queryFits refuses a flow without the fields of the task's key. The existence of the task, and the validity of its
+// row, are checked elsewhere.
 func queryFits(c tree.Change) error {
 	row := c.Fields(schema.CfgTAMFlyMonQuery)
 	if row == nil || row["task"] == "" || row["flow"] == "" {
@@ -74,8 +74,8 @@ func queryFits(c tree.Change) error {
 	return nil
 }
 
-// wantedTask is the task as the manager forwards it. The filter of a flow group is the one in
-// force: whether that is the group's match, the group's own state tells.
+// wantedTask returns the target state of a task as the manager forwards it. It contains the flow group's filter that is
+// in force. Whether that filter is up to date is part of the group's own state.
 func wantedTask(c tree.Configured) (map[string]string, error) {
 	t, err := schema.ParseFlyMonTask(c.Name(), c.Row(schema.CfgTAMFlyMonTask))
 	if err != nil {
@@ -88,8 +88,7 @@ func wantedTask(c tree.Configured) (map[string]string, error) {
 	return fields, nil
 }
 
-// estimateLeaves are the members of the JSON of an estimate
-// (schema.FormatFlyMonEstimate).
+// estimateLeaves returns the leaves for the members of an estimate's JSON (schema.FormatFlyMonEstimate).
 func estimateLeaves(at string) []tree.Leaf {
 	return []tree.Leaf{
 		leaf(at+"/estimate", text("estimate")), leaf(at+"/lower", bounded("lower")), leaf(at+"/upper", bounded("upper")),
@@ -103,7 +102,7 @@ func estimateLeaves(at string) []tree.Leaf {
 	}
 }
 
-// bounded is a field that is omitted if no bound is known.
+// bounded returns the codec of a field that is omitted if no bound is known.
 func bounded(field string) tree.Codec {
 	return tree.Codec{Get: func(r tree.Record) []string {
 		if c, err := strconv.ParseFloat(r.Field("confidence"), 64); err != nil || c == 0 {
@@ -113,14 +112,14 @@ func bounded(field string) tree.Codec {
 	}}
 }
 
-// parted is a field whose parts the separator keeps apart.
+// parted returns the codec of a field whose parts are divided by any of the separators.
 func parted(field, separator string) tree.Codec {
 	return tree.Codec{Get: func(r tree.Record) []string {
 		return strings.FieldsFunc(r.Field(field), func(c rune) bool { return strings.ContainsRune(separator, c) })
 	}}
 }
 
-// numbered is parted, with the place of each part in front: 0=part.
+// numbered returns the codec of a parted field, with the position before each part: 0=part.
 func numbered(field, separator string) tree.Codec {
 	return tree.Codec{Get: func(r tree.Record) []string {
 		parts := parted(field, separator).Get(r)

@@ -7,8 +7,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// healthModule is tamtam-health in the databases. The rows of daemons are written once per second whether they change
-// or not, and go away with the daemon; those of alarms change with what they tell.
+// healthModule returns the mapping of tamtam-health. The rows of daemons are written once per second, even if
+// unchanged, and vanish with the daemon. Those of alarms are written on change.
 func healthModule() tree.Module {
 	state := func(name, field string) tree.Leaf { return leaf("state/"+name, readOnly(text(field))) }
 	return tree.Module{Name: "tamtam-health", Groups: []tree.Group{
@@ -38,7 +38,7 @@ func healthModule() tree.Module {
 	}}
 }
 
-// alarmLeaves are those of an alarm.
+// alarmLeaves returns the leaves of an alarm.
 func alarmLeaves() (leaves []tree.Leaf) {
 	for _, f := range []string{
 		schema.AlarmResource, schema.AlarmText, schema.AlarmCreated, schema.AlarmSeverity, schema.AlarmType,
@@ -48,7 +48,7 @@ func alarmLeaves() (leaves []tree.Leaf) {
 	return leaves
 }
 
-// outputsModule is tamtam-outputs in the databases. Its rows are written once per second, and go away with mgmtd.
+// outputsModule returns the mapping of tamtam-outputs. Its rows are written once per second, and vanish with mgmtd.
 func outputsModule() tree.Module {
 	row := tree.Row{DB: swss.StateDB, Table: schema.StateOutput, Key: "{name}", Entry: true, Counter: true}
 	for _, f := range []string{

@@ -2,11 +2,12 @@ package models
 
 // Tables of Config.Host.
 const (
-	// HostFacts has the row "switch", which stays as it is: boot-time in ns since 1970, software-version.
+	// HostFacts has the row "switch", which never changes: boot-time in ns since 1970, software-version.
 	HostFacts = "facts"
-	// HostState has the row "switch": current-datetime as in RFC 3339, up-time in ns; physical, free, available and
-	// used, of memory in bytes.
+	// HostState has the row "switch": current-datetime as in RFC 3339, up-time in ns, and the memory physical, free,
+	// available and used in bytes.
 	HostState = "state"
-	// HostProcesses has a row by pid: name, start-time, cpu-usage-user and cpu-usage-system in ns, memory-usage in bytes.
+	// HostProcesses has a row by pid: name, start-time, cpu-usage-user and cpu-usage-system in ns, memory-usage in
+	// bytes.
 	HostProcesses = "processes"
 )

@@ -5,10 +5,10 @@ import (
 	"tamtam/swss/schema"
 )
 
-// ifaModule is tamtam-ifa in the databases.
+// ifaModule returns the mapping of tamtam-ifa.
 func ifaModule() tree.Module {
 	const session = "{name}"
-	sessions := schema.TablesOf(schema.CfgTAMSession)[1] // behind those of the drop monitor
+	sessions := schema.TablesOf(schema.CfgTAMSession)[1] // the first one is the drop monitor's
 	entry := configRow(sessions, session)
 	entry.New = map[string]string{"type": schema.SessionIFA}
 	return tree.Module{Name: "tamtam-ifa", Groups: []tree.Group{
@@ -25,7 +25,7 @@ func ifaModule() tree.Module {
 	}}
 }
 
-// wantedIFA is a session without what its flow group and its sampler add.
+// wantedIFA returns the target state of a session, without the fields from its flow group and its sampler.
 func wantedIFA(c tree.Configured) (map[string]string, error) {
 	s, err := schema.ParseIFASession(c.Name(), c.Row(schema.CfgTAMSession))
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// instanceModule is openconfig-network-instance in the databases: there is one instance, and what is in it is written
+// instanceModule returns the mapping of openconfig-network-instance. There is one instance, whose content is written
 // elsewhere. VLANs are written through.
 func instanceModule() tree.Module {
 	const (
@@ -20,7 +20,7 @@ func instanceModule() tree.Module {
 		static   = protocol + "/static-routes/static"
 	)
 	only := "there is one network instance"
-	// Either row is there in every switch.
+	// Every switch has at least one of these rows.
 	there := func(leaves ...tree.Leaf) []tree.Row {
 		return []tree.Row{
 			{DB: swss.ApplDB, Table: schema.AppSwitch, Key: schema.SwitchKey, Entry: true, Leaves: leaves},
@@ -68,7 +68,7 @@ func vlanStatus() tree.Codec {
 	return words("admin_status", "ACTIVE", "ACTIVE", "up", "SUSPENDED", "down")
 }
 
-// A routeWay is one way of a route, as JSON.
+// A routeWay is one next hop of a route, as JSON.
 type routeWay struct {
 	Address   string `json:"address"`
 	Interface string `json:"interface"`
@@ -76,7 +76,7 @@ type routeWay struct {
 	Distance  string `json:"distance"`
 }
 
-// waysOf makes of the lists of a route's row its ways, by their places.
+// waysOf returns the next hops of a route's row, by their position in its lists.
 func waysOf(fields map[string]string) map[string]string {
 	row := tree.Record{Fields: fields}
 	var lists [4][]string

@@ -11,10 +11,10 @@ import (
 	"tamtam/swss/schema"
 )
 
-// interfaceKinds are the interfaces that there are, by what their names begin with.
+// interfaceKinds lists the kinds of interfaces by the prefix of their names.
 var interfaceKinds = []struct {
 	name, typ string
-	index     int // of interface N in SNMP, less N: as SONiC's agent counts; -1: it has none
+	index     int // the SNMP index of interface N minus N, as in SONiC's agent; -1 means no index
 }{
 	{"Ethernet", "ethernetCsmacd", 1},
 	{"PortChannel", "ieee8023adLag", 1000},
@@ -22,8 +22,8 @@ var interfaceKinds = []struct {
 	{"Loopback", "softwareLoopback", -1},
 }
 
-// interfacesModule is openconfig-interfaces in the databases. Which VLANs and loopbacks are interfaces is written in
-// tamtam-routing.
+// interfacesModule returns the mapping of openconfig-interfaces. VLAN interfaces and loopbacks are created and deleted
+// in tamtam-routing.
 func interfacesModule() tree.Module {
 	routed := func(table, kind, oper string) tree.Row {
 		return tree.Row{
@@ -45,7 +45,7 @@ func interfacesModule() tree.Module {
 		return tree.Row{DB: swss.ApplDB, Table: table, Key: "{name}", Only: kind,
 			Leaves: append(interfaceLeaves("state", up), withNumbers(operLeaves("state")...)...)}
 	}
-	// What is not in APPL_DB yet, or again, is known to be configured, and no more.
+	// If there is no row in APPL_DB, only the configuration is known.
 	port.Leaves = append(append(port.Leaves, namedLeaves()...), withNumbers(notInForceLeaves("state", "DOWN")...)...)
 	channel.Leaves = append(append(channel.Leaves, namedLeaves()...), withNumbers(notInForceLeaves("state", "UP")...)...)
 	ports, channels := inForce(schema.AppPort, "Ethernet", "false"), inForce(schema.AppLAG, "PortChannel", "true")
@@ -80,7 +80,7 @@ func interfaceLeaves(at, up string) []tree.Leaf {
 	}
 }
 
-// namedLeaves are those that follow from the name.
+// namedLeaves returns the leaves that follow from the name.
 func namedLeaves() []tree.Leaf {
 	logical := func(r tree.Record) []string {
 		return tree.One(strconv.FormatBool(!strings.HasPrefix(r.Keys[0], "Ethernet")))
@@ -100,7 +100,7 @@ func operLeaves(at string) []tree.Leaf {
 	}
 }
 
-// notInForceLeaves are those of a row of CONFIG_DB that no other has.
+// notInForceLeaves returns the leaves of an interface that only CONFIG_DB has.
 func notInForceLeaves(at, admin string) []tree.Leaf {
 	return []tree.Leaf{
 		leaf(at+"/admin-status", words("admin_status", admin, "UP", "up", "DOWN", "down")),
@@ -108,7 +108,7 @@ func notInForceLeaves(at, admin string) []tree.Leaf {
 	}
 }
 
-// withNumbers adds to the statuses among leaves the numbers that RFC 2863 has for their names.
+// withNumbers adds, for each status among the leaves, a leaf with RFC 2863's number of that status.
 func withNumbers(leaves ...tree.Leaf) []tree.Leaf {
 	list := slices.Clone(leaves)
 	for _, l := range leaves {
@@ -123,7 +123,7 @@ func withNumbers(leaves ...tree.Leaf) []tree.Leaf {
 	return list
 }
 
-// interfaceType follows from the name; writing the same value is allowed.
+// interfaceType returns the codec of the type, which follows from the name. Writing the same value is allowed.
 func interfaceType() tree.Codec {
 	of := func(r tree.Record) string {
 		for _, k := range interfaceKinds {
@@ -154,7 +154,7 @@ func interfaceIndex(r tree.Record) []string {
 	return nil
 }
 
-// subinterfaces are the interfaces that route, but for those of VLANs.
+// subinterfaces returns the group of the routed interfaces other than those of VLANs.
 func subinterfaces() tree.Group {
 	g := tree.Group{
 		Path: interfacesPath + "/subinterfaces/subinterface", View: inRouting, Through: subinterfaceThrough(),
@@ -185,14 +185,14 @@ func subinterfaces() tree.Group {
 	return g
 }
 
-// speeds are OpenConfig's words for the rate of a port, by Mbit/s.
+// speeds maps OpenConfig's words for the rate of a port to Mbit/s.
 var speeds = []string{
 	"SPEED_10MB", "10", "SPEED_100MB", "100", "SPEED_1GB", "1000", "SPEED_2500MB", "2500", "SPEED_5GB", "5000",
 	"SPEED_10GB", "10000", "SPEED_25GB", "25000", "SPEED_40GB", "40000", "SPEED_50GB", "50000", "SPEED_100GB", "100000",
 	"SPEED_200GB", "200000", "SPEED_400GB", "400000", "SPEED_800GB", "800000", "SPEED_1600GB", "1600000",
 }
 
-// ethernetModule is openconfig-if-ethernet in the databases.
+// ethernetModule returns the mapping of openconfig-if-ethernet.
 func ethernetModule() tree.Module {
 	return tree.Module{Name: "openconfig-if-ethernet", Groups: []tree.Group{{Path: interfacesPath, Rows: []tree.Row{
 		{DB: swss.ConfigDB, Table: schema.CfgPort, Key: "{name}", Only: "Ethernet", Leaves: []tree.Leaf{
@@ -206,17 +206,17 @@ func ethernetModule() tree.Module {
 	}}}}
 }
 
-// kept is a leaf that belongs to how a port is made.
+// kept returns the codec of a leaf that a replace of its container leaves unchanged, as it belongs to the port itself.
 func kept(c tree.Codec) tree.Codec {
 	c.Kept = true
 	return c
 }
 
-// aggregateModule is openconfig-if-aggregate in the databases: members are written in tamtam-interfaces.
+// aggregateModule returns the mapping of openconfig-if-aggregate. Members are written in tamtam-interfaces.
 func aggregateModule() tree.Module {
 	static := words("static", "LACP", "STATIC", "true", "LACP", "false")
 	channel := tree.Codec{Get: func(r tree.Record) []string { return parts(r) }}
-	// The published model has members of STATIC channels here; of those with LACP the ports name their channel.
+	// In the published model this leaf lists members of STATIC channels. With LACP the ports name their channel.
 	members := tree.Codec{Get: func(r tree.Record) []string {
 		if tree.First(static.Get(tree.Record{Fields: r.Own})) != "STATIC" {
 			return nil
@@ -240,7 +240,7 @@ func aggregateModule() tree.Module {
 	}}}}
 }
 
-// vlanModule is openconfig-vlan in the databases, read-only: members are written in tamtam-interfaces.
+// vlanModule returns the mapping of openconfig-vlan, read-only. Members are written in tamtam-interfaces.
 func vlanModule() tree.Module {
 	vlans := func(kind, at string) tree.Row {
 		return tree.Row{DB: swss.ApplDB, Table: schema.AppVLANMember, Key: "Vlan{*}:{name}", Of: "tagging_mode", Only: kind,
@@ -254,7 +254,8 @@ func vlanModule() tree.Module {
 	}}}}
 }
 
-// parts are what {*} stands for in the rows of a record, in order.
+// parts returns, sorted, the parts of row keys that {*} matched. values, if given, selects rows with one of these
+// values.
 func parts(r tree.Record, values ...string) []string {
 	var out []string
 	for part, v := range r.Fields {
@@ -266,13 +267,13 @@ func parts(r tree.Record, values ...string) []string {
 	return out
 }
 
-// switchedLeaves are the VLANs of an interface: those of frames with a tag, and that of frames without.
+// switchedLeaves returns the leaves for the VLANs of an interface: those of tagged frames, and that of untagged frames.
 func switchedLeaves(at string) []tree.Leaf {
 	tagged := func(r tree.Record) []string { return parts(r, schema.Tagged) }
 	plain := func(r tree.Record) []string { return parts(r, schema.Untagged) }
 	only := func(trunk bool) tree.Codec {
 		return tree.Codec{Get: func(r tree.Record) []string {
-			// Of several, OpenConfig has no place for all.
+			// OpenConfig has no leaf for several untagged VLANs.
 			if v := plain(r); len(v) == 1 && (len(tagged(r)) > 0) == trunk {
 				return v
 			}

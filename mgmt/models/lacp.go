@@ -9,15 +9,15 @@ import (
 	"tamtam/swss/schema"
 )
 
-// writtenInAggregation says where what openconfig-lacp has as configuration is written.
+// writtenInAggregation is the reason why openconfig-lacp is read-only, with the place where it is written.
 const writtenInAggregation = "it is written in /interfaces/interface/aggregation"
 
 const lacpPath = "/lacp/interfaces/interface"
 
-// lacpModule is openconfig-lacp in the databases: the port channels that speak it, as whoever speaks it tells.
+// lacpModule returns the mapping of openconfig-lacp: the port channels that speak LACP, as the LACP daemon reports.
 func lacpModule() tree.Module {
 	const actor, partner = "runner.actor_lacpdu_info.", "runner.partner_lacpdu_info."
-	// What was said of another of that name, before, counts for nothing.
+	// Rows of an earlier port channel or member of the same name are ignored.
 	const lagRow = schema.AppLAG + " " + schema.FieldIncarnation
 	const memberKey = "{name}|{interface}"
 	const memberRow = schema.AppLAGMember + " " + schema.FieldIncarnation
@@ -60,12 +60,12 @@ func lacpModule() tree.Module {
 	}}
 }
 
-// lacpInterval is how often the partner is asked to speak; SLOW where the row does not say.
+// lacpInterval returns the codec of the interval of LACP frames; SLOW if the row has no value.
 func lacpInterval(field string) tree.Codec {
 	return words(field, "SLOW", "FAST", "true", "SLOW", "false")
 }
 
-// lacpBit is a bit of what a system says of itself in LACP, in words.
+// lacpBit returns the codec of one bit of a system's LACP state, as a word.
 func lacpBit(who string, bit int, zero, one string) tree.Codec {
 	return tree.Codec{Get: func(r tree.Record) []string {
 		state, err := strconv.ParseUint(r.Field(who+"state"), 10, 8)
@@ -79,7 +79,7 @@ func lacpBit(who string, bit int, zero, one string) tree.Codec {
 	}}
 }
 
-// lacpLeftOut adds up the frames that were left out, whatever the reason; none if one of the counts is not known.
+// lacpLeftOut returns the sum of the discarded frames, whatever the reason, or nil if one of the counts is unknown.
 func lacpLeftOut(r tree.Record) []string {
 	sum, known := uint64(0), false
 	for name, text := range r.Fields {

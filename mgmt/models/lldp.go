@@ -12,7 +12,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// lldpModule is openconfig-lldp in the databases: what hostd says of the switch, and what it hears.
+// lldpModule returns the mapping of openconfig-lldp: what hostd announces for the switch, and receives from neighbours.
 func lldpModule() tree.Module {
 	const fixed = "LLDP is spoken at each port"
 	mac := tree.Codec{Get: func(r tree.Record) []string { return tree.One(strings.ToLower(r.Field("mac"))) }}
@@ -55,11 +55,12 @@ func lldpModule() tree.Module {
 	}}
 }
 
-// systemCapabilities are the names of the bits of IEEE 802.1AB that have one in OpenConfig, from bit 0 on.
+// systemCapabilities holds OpenConfig's names for the capability bits of IEEE 802.1AB, from bit 0 on.
 var systemCapabilities = [...]string{"OTHER", "REPEATER", "MAC_BRIDGE", "WLAN_ACCESS_POINT", "ROUTER", "TELEPHONE",
 	"DOCSIS_CABLE_DEVICE", "STATION_ONLY"}
 
-// neighborCan is what a neighbour says that he can do, by names, with the number that the row has for him.
+// neighborCan returns the capabilities that a neighbour announces, by name. Each has the index that the row has for the
+// neighbour.
 func neighborCan(row map[string]string) map[string]string {
 	supported, ok := firstOctet(row["lldp_rem_sys_cap_supported"])
 	if !ok {
@@ -76,13 +77,13 @@ func neighborCan(row map[string]string) map[string]string {
 		if known {
 			fields["enabled"] = strconv.FormatBool(enabled&bit != 0)
 		}
-		text, _ := json.Marshal(fields) // texts can be written
+		text, _ := json.Marshal(fields) // strings can be encoded
 		list[name] = string(text)
 	}
 	return list
 }
 
-// firstOctet is the first of two in hexadecimal; SONiC writes SNMP's bits, the first one highest.
+// firstOctet returns the first of two octets in hexadecimal; SONiC writes SNMP's bits, the first one highest.
 func firstOctet(text string) (uint8, bool) {
 	octets, err := hex.DecodeString(strings.ReplaceAll(text, " ", ""))
 	if err != nil || len(octets) != 2 {
@@ -91,13 +92,13 @@ func firstOctet(text string) (uint8, bool) {
 	return octets[0], true
 }
 
-// neighborIndex is the field of the number that hostd has given a neighbour.
+// neighborIndex is the field with the number that hostd has given a neighbour.
 const neighborIndex = "lldp_rem_index"
 
-// neighborID is the number that the row has for a neighbour, or else the port that he is at.
+// neighborID returns the number that the row has for a neighbour, or else the port at which it is.
 func neighborID(r tree.Record) []string { return tree.One(cmp.Or(r.Field(neighborIndex), r.Keys[0])) }
 
-// subtype is a number from 1 on, as IEEE 802.1AB has it, in words.
+// subtype returns the codec of a number, counted from 1 as in IEEE 802.1AB, as a word.
 func subtype(field string, words ...string) tree.Codec {
 	return tree.Codec{Get: func(r tree.Record) []string {
 		n, err := strconv.Atoi(r.Field(field))

@@ -4,7 +4,7 @@ import (
 	"tamtam/mgmt/tree"
 )
 
-// All are all modules that the server serves.
+// All returns all modules that the server serves.
 func All() []tree.Module {
 	modules := []tree.Module{
 		interfacesModule(), ethernetModule(), aggregateModule(), vlanModule(), addressesModule(), portsModule(), lacpModule(),

@@ -1,4 +1,4 @@
 package models
 
-// SourceNotInForce is the source of the list of what is not in force.
+// SourceNotInForce is the source of the list of objects that are not in force.
 const SourceNotInForce = "not-in-force"

@@ -10,7 +10,7 @@ import (
 	"tamtam/yang/tamyang"
 )
 
-// lagGroup is what LACP knows of a PortChannel.
+// lagGroup returns the LACP configuration and state of a PortChannel.
 func lagGroup() tree.Group {
 	return tree.Group{Path: interfacesPath, Rows: []tree.Row{
 		{DB: swss.ConfigDB, Table: schema.CfgPortChannel, Key: "{name}", Only: "PortChannel", Leaves: []tree.Leaf{
@@ -30,10 +30,10 @@ func lagGroup() tree.Group {
 	}}
 }
 
-// neverSaid is why a member of which LACP has not said anything carries no traffic.
+// neverSaid is the reason why a member carries no traffic before LACP has reported on it.
 const neverSaid = "LACP has said nothing of it since it was configured: hostd, or hostifd, speaks LACP"
 
-// unsaid says something else of what is there while its row is one of before, or missing.
+// unsaid returns a codec with the value then while LACP's row is missing, or belongs to an earlier object of that name.
 func unsaid(c tree.Codec, then string) tree.Codec {
 	return tree.Codec{Get: func(r tree.Record) []string {
 		if r.Outdated {
@@ -43,7 +43,7 @@ func unsaid(c tree.Codec, then string) tree.Codec {
 	}}
 }
 
-// lagMemberGroup is a member of a PortChannel.
+// lagMemberGroup returns the group of the members of a PortChannel.
 func lagMemberGroup() tree.Group {
 	const actor, partner = "runner.actor_lacpdu_info.", "runner.partner_lacpdu_info."
 	return tree.Group{Path: "/interfaces/interface/aggregation/members/member", Rows: []tree.Row{
@@ -76,7 +76,7 @@ func lagMemberGroup() tree.Group {
 	}}
 }
 
-// portsModule is tamtam-interfaces in the databases.
+// portsModule returns the mapping of tamtam-interfaces.
 func portsModule() tree.Module {
 	return tree.Module{Name: "tamtam-interfaces", Groups: []tree.Group{
 		{Path: "/interfaces/interface", Rows: []tree.Row{
@@ -117,7 +117,8 @@ func portsModule() tree.Module {
 	}}
 }
 
-// wireLeaves are those of a port's live interface: fields of the same names. A count that is not known has no leaf.
+// wireLeaves returns the leaves of a port's live interface, from fields of the same names. An unknown count has no
+// leaf.
 func wireLeaves() (list []tree.Leaf) {
 	state := reflect.TypeFor[tamyang.OpenconfigInterfaces_Interfaces_Interface_Wire_State]()
 	for i := range state.NumField() {
@@ -153,12 +154,12 @@ func breakoutLeaves(at string) []tree.Leaf {
 	return leaves
 }
 
-// breakoutPart is one side of a mode "4x25G".
+// breakoutPart returns the codec of one side of a mode "4x25G".
 func breakoutPart(side int) tree.Codec {
 	const field = "brkout_mode"
 	split := func(r tree.Record) (n, speed string) {
 		n, speed, _ = strings.Cut(r.Field(field), "x")
-		speed, _, _ = strings.Cut(speed, "[") // other speeds that the cage can have
+		speed, _, _ = strings.Cut(speed, "[") // cut the other speeds that the cage can have
 		return n, speed
 	}
 	return tree.Codec{

@@ -10,7 +10,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// qosModule is tamtam-qos in the databases.
+// qosModule returns the mapping of tamtam-qos.
 func qosModule() tree.Module {
 	queue := queueRow("{name}",
 		"transmitted-packets", "PACKETS", "transmitted-octets", "BYTES", "dropped-packets", "DROPPED_PACKETS",
@@ -52,7 +52,7 @@ func qosModule() tree.Module {
 	}}
 }
 
-// coppRows are those of a group of traps: as it is configured, as it should be, and what its policer has counted.
+// coppRows returns the rows of a group of traps: its configuration, its target state, and the counters of its policer.
 func coppRows() []tree.Row {
 	var wanted, counted []tree.Leaf
 	for name, field := range map[string]string{
@@ -84,7 +84,7 @@ func coppRows() []tree.Row {
 	}
 }
 
-// queueRow is the row of counters of a queue; pairs has a leaf's name and that of its statistic in turn.
+// queueRow returns the row of counters of a queue; pairs holds the names of leaves and statistics in turn.
 func queueRow(key string, pairs ...string) tree.Row {
 	row := objectRow(schema.CountersQueueNameMap, key)
 	row.Entry = true
@@ -94,7 +94,7 @@ func queueRow(key string, pairs ...string) tree.Row {
 	return row
 }
 
-// queuesModule is openconfig-qos in the databases: what the egress queues of ports have counted.
+// queuesModule returns the mapping of openconfig-qos: the counters of the ports' egress queues.
 func queuesModule() tree.Module {
 	const ports = "/qos/interfaces/interface"
 	const fixed = "QoS is written in CONFIG_DB"

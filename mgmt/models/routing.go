@@ -15,14 +15,14 @@ const (
 	staticFDBPath      = "/fdb/static-entries/entry"
 )
 
-// ownedByInterface returns the entries that go with an interface, whose name is the prefix and the owner's key: it no
-// longer routes, and has no neighbours.
+// ownedByInterface returns the entries that are deleted with an interface: its routing, addresses and neighbours. The
+// interface's name is the prefix and the owner's key.
 func ownedByInterface(prefix string) []tree.Owned {
 	return []tree.Owned{{Path: addressPath, Prefix: prefix}, {Path: routedPath, Prefix: prefix},
 		{Path: staticNeighborPath, Prefix: prefix}}
 }
 
-// routingModule is tamtam-routing in the databases.
+// routingModule returns the mapping of tamtam-routing.
 func routingModule() tree.Module {
 	interfaces := tree.Group{Path: "/routing/interfaces/interface"}
 	addresses := tree.Group{Path: "/routing/interfaces/interface/addresses/address"}
@@ -115,7 +115,7 @@ func finishNeighbor(c tree.Change) error {
 	return nil
 }
 
-// nextHops is the next hops of a route: lists of equal length in several fields.
+// nextHops returns the codec of the next hops of a route: lists of equal length in several fields.
 func nextHops() tree.Codec {
 	fields := []string{"nexthop", "ifname", "blackhole", "distance"}
 	return tree.Codec{
@@ -155,7 +155,7 @@ func nextHops() tree.Codec {
 			for j, f := range fields {
 				v := strings.Join(lists[j], ",")
 				if none := [...]string{"", "", "false", "0"}[j]; v == strings.TrimSuffix(strings.Repeat(none+",", len(ways)), ",") {
-					v = "" // all as if the field were absent
+					v = "" // all equal the value of an absent field
 				}
 				r.Set(f, v)
 			}
@@ -181,7 +181,7 @@ func formatWay(addr, name, blackhole, distance string) string {
 	return way
 }
 
-// parseWay splits a next hop: address, interface, blackhole, distance.
+// parseWay splits a next hop into address, interface, blackhole and distance.
 func parseWay(text string) (way [4]string, err error) {
 	to, distance, _ := strings.Cut(text, "#")
 	if distance == "" {

@@ -20,7 +20,8 @@ const (
 	SourceTables         = "tables"
 )
 
-// configurationModule is tamtam-configuration: the rows of CONFIG_DB as they are, and what is kept in files.
+// configurationModule returns the mapping of tamtam-configuration: the raw rows of CONFIG_DB, and the saved
+// configurations.
 func configurationModule() tree.Module {
 	state := func(name string) tree.Leaf { return leaf("state/"+name, readOnly(text(name))) }
 	many := func(name string) tree.Leaf {
@@ -63,7 +64,7 @@ func configurationModule() tree.Module {
 	}}
 }
 
-// RowFields is all fields of a row, as NAME=VALUE.
+// RowFields returns the codec of all fields of a row, as NAME=VALUE.
 func RowFields() tree.Codec {
 	return tree.Codec{
 		Get: func(r tree.Record) (out []string) {
@@ -82,7 +83,8 @@ func RowFields() tree.Codec {
 				if !ok || name == "" || name == tree.NullField {
 					return fmt.Errorf("%q is not NAME=VALUE", text)
 				}
-				if value == schema.SecretMask && schema.SecretField(r.Keys[0], name) { // as whoever may not see it reads it
+				// A masked secret keeps its former value.
+				if value == schema.SecretMask && schema.SecretField(r.Keys[0], name) {
 					if value, ok = was[name]; !ok {
 						return fmt.Errorf("%s: %s stands for a secret that is not shown: give the secret", name, schema.SecretMask)
 					}
@@ -94,7 +96,7 @@ func RowFields() tree.Codec {
 	}
 }
 
-// Nameable says that NAME=VALUE can name a field; a client of Redis may have given it any name.
+// Nameable reports whether NAME=VALUE can express a field; a client of Redis may have given it any name.
 func Nameable(field string) bool { return field != "" && !strings.Contains(field, "=") }
 
 // finishRow checks a row as the daemons will.
@@ -109,7 +111,7 @@ func finishRow(c tree.Change) error {
 	})
 }
 
-// CheckRow says what is wrong with a row of CONFIG_DB. Of tables that the switch does not read nothing is. read
+// CheckRow returns the error in a row of CONFIG_DB. Rows of tables that the switch does not read have none. read
 // returns another row.
 func CheckRow(
 	table, key string, fields map[string]string, read func(table, key string) (map[string]string, error),

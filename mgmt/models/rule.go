@@ -13,8 +13,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// ruleNumbers are the fields of a rule that leaves show as numbers, and what
-// the leaves hold.
+// ruleNumbers holds the fields of a rule that leaves show as numbers, with the range of the leaves.
 var ruleNumbers = map[string]struct{ least, most uint64 }{
 	"PRIORITY": {1, schema.MaxFlowGroupPriority}, "ETHER_TYPE": {0, 0xffff}, "IP_PROTOCOL": {0, 0xff},
 	"NEXT_HEADER": {0, 0xff},
@@ -24,8 +23,8 @@ var ruleNumbers = map[string]struct{ least, most uint64 }{
 
 var maskedMAC = regexp.MustCompile(`^[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}(/[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5})?$`)
 
-// ruleShown reports whether ruleLeaves show a field of a rule as it is. They cannot show a number
-// with a mask, nor flags that must not be set.
+// ruleShown reports whether ruleLeaves can express a field of a rule. They cannot express a number with a mask, nor
+// flags that must be clear.
 func ruleShown(r tree.Record, field string) bool {
 	field = strings.TrimSuffix(strings.ToUpper(field), "@")
 	if n, ok := ruleNumbers[field]; ok {
@@ -64,8 +63,8 @@ func isPrefix(text string, v6 bool) bool {
 	return a.Is6() == v6 && a.Zone() == ""
 }
 
-// otherFields is what a rule says and no other leaf can show: as FIELD=VALUE, so that no part of a
-// match is silently missing.
+// otherFields returns the codec of the fields of a rule that no other leaf can express, as FIELD=VALUE. So no part of a
+// match is silently omitted.
 func otherFields() tree.Codec {
 	get := func(r tree.Record) []string {
 		var out []string
@@ -95,7 +94,7 @@ func otherFields() tree.Codec {
 	}}
 }
 
-// ruleFields is a rule as it is written: its fields as FIELD=VALUE.
+// ruleFields returns the codec of all fields of a rule except its priority, as FIELD=VALUE.
 func ruleFields() tree.Codec {
 	return tree.Codec{Get: func(r tree.Record) []string {
 		var out []string

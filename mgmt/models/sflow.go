@@ -6,7 +6,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// sflowModule is tamtam-sflow in the databases.
+// sflowModule returns the mapping of tamtam-sflow.
 func sflowModule() tree.Module {
 	const name, rule = "{name}", "{table-name}|{rule-name}"
 	all, collector := schema.TableOf(schema.CfgSFlow), schema.TableOf(schema.CfgSFlowCollector)
@@ -53,13 +53,13 @@ func sflowModule() tree.Module {
 	}}
 }
 
-// samples accepts ACL rules that are to sample.
+// samples reports whether an ACL rule has a sampling action.
 func samples(fields map[string]string) bool {
 	r := tree.Record{Fields: fields}
 	return r.Field(schema.ActionSampleIngress.String()) != "" || r.Field(schema.ActionSampleEgress.String()) != ""
 }
 
-// numbers are leaves of the fields of their names; what is no number is not known.
+// numbers returns leaves for fields of the same names; a value that is no number is omitted.
 func numbers(at string, fields ...string) (list []tree.Leaf) {
 	for _, f := range fields {
 		list = append(list, leaf(at+"/"+f, readOnly(number(f, "%d"))))

@@ -9,8 +9,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// statusModule is tamtam-status in the databases: what became of each row. A list whose entries are rows of a
-// table of CONFIG_DB has that table's status rows, under the same keys.
+// statusModule returns the mapping of tamtam-status: the outcome of each row. A list whose entries are rows of a table
+// of CONFIG_DB gets that table's status rows, under the same keys.
 func statusModule(modules []tree.Module) tree.Module {
 	features := stateRow(schema.StateTAMFeature, "{feature-ref}", "state")
 	features.Leaves = features.Leaves[2:] // op-status is openconfig-tam's
@@ -51,7 +51,7 @@ func statusRows(rows []tree.Row) (list []tree.Row) {
 			continue
 		}
 		same := func(o tree.Row) bool { return o.Table == t.State }
-		if i := slices.IndexFunc(list, same); i >= 0 { // one table for rows of several tables
+		if i := slices.IndexFunc(list, same); i >= 0 { // one status table for rows of several tables
 			before := list[i]
 			list[i].Fits = func(keys []string) bool { return before.Has(keys) || strings.HasPrefix(keys[0], r.Only) }
 			list[i].Only = ""
@@ -78,7 +78,7 @@ func stateRow(table, key, at string) tree.Row {
 	}}
 }
 
-// statusNumber is a status as a number.
+// statusNumber returns the codec of a status as a number.
 func statusNumber() tree.Codec {
 	return words(schema.FieldStatus, "", "1", schema.StatusActive, "2", schema.StatusPending, "3", schema.StatusFailed,
 		"4", schema.StatusUnknown, "2", schema.ACLPendingCreation, "2", "Pending removal", "3", "Inactive")

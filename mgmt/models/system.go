@@ -9,7 +9,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// systemModule is openconfig-system in the databases, and on the machine.
+// systemModule returns the mapping of openconfig-system to the databases and to facts about the machine.
 func systemModule() tree.Module {
 	host := func(name, field string) tree.Leaf { return leaf("system/"+name, readOnly(text(field))) }
 	return tree.Module{Name: "openconfig-system", Groups: []tree.Group{
@@ -40,8 +40,8 @@ func systemModule() tree.Module {
 	}}
 }
 
-// platformModule is openconfig-platform in the databases: the chassis, the chip, and a component for each number that
-// ports have on the front panel.
+// platformModule returns the mapping of openconfig-platform: the chassis, the chip, and a component for each
+// front-panel number of ports.
 func platformModule() tree.Module {
 	const resources = "/components/component/integrated-circuit/utilization/resources/resource"
 	kind := func(of string) []tree.Leaf { return []tree.Leaf{leaf("state/type", constant(of))} }
@@ -81,7 +81,7 @@ func platformModule() tree.Module {
 	}}
 }
 
-// portComponent is what the component of a number on the front panel is called.
+// portComponent is the prefix of the component's name, before the front-panel number.
 const portComponent = "port-"
 
 func hardwarePort(r tree.Record) []string {
@@ -91,7 +91,7 @@ func hardwarePort(r tree.Record) []string {
 	return tree.One(portComponent + r.Field("index"))
 }
 
-// frontPanel makes components of the numbers that ports have on the front panel.
+// frontPanel returns a component for each front-panel number of a port.
 func frontPanel(numbers map[string]string) map[string]string {
 	out := map[string]string{}
 	for _, n := range numbers {
@@ -102,7 +102,7 @@ func frontPanel(numbers map[string]string) map[string]string {
 	return out
 }
 
-// crmResources makes resources of the fields crm_stats_RESOURCE_used and _available.
+// crmResources returns a resource for each pair of fields crm_stats_RESOURCE_used and _available.
 func crmResources(fields map[string]string) map[string]string {
 	out := map[string]string{}
 	for f, used := range fields {

@@ -8,9 +8,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// tableRecordModule is tamtam-tablerecord in the databases. Plans are sent on
-// change: a session has a new one when the pipeline, or what is known of the paths,
-// has changed.
+// tableRecordModule returns the mapping of tamtam-tablerecord. Plans are sent on change. A session has a new plan when
+// the pipeline, or the known set of paths, has changed.
 func tableRecordModule() tree.Module {
 	const session = "{name}"
 	sessions := schema.TableOf(schema.CfgTAMTableRecord)
@@ -27,7 +26,7 @@ func tableRecordModule() tree.Module {
 	}}
 }
 
-// recordWanted returns a session's row without what its collector and its sampler add.
+// recordWanted returns a session's target state, without the fields from its collector and its sampler.
 func recordWanted(s schema.RecordSession) map[string]string {
 	return schema.RecordFlow{
 		Name: s.Name, Rule: schema.ACLRuleKey{Rule: s.FlowGroup}, CollectorName: s.Collector, SamplerName: s.Sampler,
@@ -35,8 +34,8 @@ func recordWanted(s schema.RecordSession) map[string]string {
 	}.Fields()
 }
 
-// collectorFits refuses a session if no record can be sent to its collector. That there is such a
-// collector, and that the rows are valid, is checked elsewhere.
+// collectorFits refuses a session if no record can be sent to its collector. The existence of the collector, and the
+// validity of the rows, are checked elsewhere.
 func collectorFits(c tree.Change) error {
 	row := c.Fields(schema.CfgTAMTableRecord)
 	if row == nil || row["collector"] == "" {
@@ -53,8 +52,8 @@ func collectorFits(c tree.Change) error {
 	return fmt.Errorf("config/%s: %w", leaf, why)
 }
 
-// recordersFit refuses a change of a collector after which the records of a session could no longer
-// be sent to it. A new collector is checked with its session.
+// recordersFit refuses a change of a collector after which the records of a session could no longer be sent to it. A
+// new collector is checked with its session.
 func recordersFit(c tree.Change) error {
 	fields := c.Fields(schema.CfgTAMCollector)
 	if c.Created() || fields == nil || !c.Changed("config/protocol") && !c.Changed("config/ip") {
@@ -79,8 +78,8 @@ func recordersFit(c tree.Change) error {
 	return nil
 }
 
-// unfit says why the records of a session cannot be sent to a collector, and which leaf of the
-// session is wrong. Rows that are invalid by themselves are skipped.
+// unfit returns why the records of a session cannot be sent to a collector, and the wrong leaf of the session. Rows
+// that are invalid by themselves are skipped.
 func unfit(session string, row map[string]string, collector string, fields map[string]string) (leaf string, why error) {
 	s, err := schema.ParseRecordSession(session, row)
 	if err != nil {

@@ -5,10 +5,10 @@ import (
 	"tamtam/swss"
 )
 
-// SourceTallies is the source of the tallies: how many entries of a list there are, and are in force.
+// SourceTallies is the source of the tallies: the number of entries of a list, and of those that are not in force.
 const SourceTallies = "tallies"
 
-// talliesModule is the tallies of tamtam-status.
+// talliesModule returns the mapping of the tallies of tamtam-status.
 func talliesModule() tree.Module {
 	state := func(name string) tree.Leaf { return leaf("state/"+name, readOnly(text(name))) }
 	return tree.Module{Name: "tamtam-status", Groups: []tree.Group{{Path: "/tallies/tally", Rows: []tree.Row{{

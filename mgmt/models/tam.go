@@ -11,7 +11,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// tamModule is openconfig-tam in the databases.
+// tamModule returns the mapping of openconfig-tam.
 func tamModule() tree.Module {
 	device, collector := schema.TableOf(schema.CfgTAMSwitch), schema.TableOf(schema.CfgTAMCollector)
 	at := map[string]tree.Codec{"ip": addr("ipaddress", "ipaddress-type")}
@@ -65,7 +65,7 @@ func tamModule() tree.Module {
 	}}
 }
 
-// wantedSwitch returns the configured ids, of either table. Where none is configured, the id in use follows from the
+// wantedSwitch returns the configured ids, of either table. If none is configured, the id in use follows from the
 // switch's MAC address, and is not compared.
 func wantedSwitch(c tree.Configured) (map[string]string, error) {
 	s, err := schema.ParseTAMSwitch(schema.TAMGlobalKey, c.Row(schema.CfgTAMSwitch))
@@ -79,8 +79,8 @@ func tailStampWanted(s schema.TailStampSession) map[string]string {
 	return schema.TailStampFlow{Name: s.Name, Rule: schema.ACLRuleKey{Rule: s.FlowGroup}, ClampMSS: s.ClampMSS}.Fields()
 }
 
-// flowGroups: a flow group is a row of its own and the ACL rule of the same name in its table. What
-// is in force is the rule in APPL_DB.
+// flowGroups returns the group of flow groups. A flow group is a row of its own, and the ACL rule of the same name in
+// its table. Its state in force is the rule in APPL_DB.
 func flowGroups() tree.Group {
 	const rule = "{table-name=" + schema.TAMTable + "}"
 	return tree.Group{
@@ -103,7 +103,7 @@ func flowGroups() tree.Group {
 	}
 }
 
-// ruleLeaves is a flow group's match in an ACL rule.
+// ruleLeaves returns the leaves of a flow group's match, which is an ACL rule.
 func ruleLeaves(at string) []tree.Leaf {
 	return []tree.Leaf{
 		leaf(at+"/priority", number("PRIORITY", "%d")),
@@ -132,11 +132,11 @@ func ruleLeaves(at string) []tree.Leaf {
 	}
 }
 
-// wantsIPv6 marks, during a Set, a rule that got an IPv6 field which SONiC's
-// rules do not tell from IPv4's. It is never written.
+// wantsIPv6 marks, during a Set, a rule that got an IPv6 field for which SONiC's rules have no field of their own. It
+// is never written.
 const wantsIPv6 = "@ipv6"
 
-// ipFamily is the family that a rule is limited to; 0: none.
+// ipFamily returns the family that a rule is limited to, or 0 if it is not limited.
 func ipFamily(r tree.Record) int {
 	for _, f := range []string{"SRC_IPV6", "DST_IPV6", "NEXT_HEADER", "IPV6_FLOW_LABEL", wantsIPv6} {
 		if r.Field(f) != "" {
@@ -155,8 +155,8 @@ func ipFamily(r tree.Record) int {
 	return 0
 }
 
-// ofFamily is a field that both families share: it appears under the one that the rule is limited
-// to, under IPv4 if there is none.
+// ofFamily returns the codec of a field that both families share. It appears below the family that the rule is limited
+// to, or below IPv4 if it is not limited.
 func ofFamily(family int, c tree.Codec) tree.Codec {
 	shows := func(r tree.Record) bool { return (ipFamily(r) == 6) == (family == 6) }
 	return tree.Codec{
@@ -218,7 +218,7 @@ func finishFlowGroup(c tree.Change) error {
 	return errors.Join(errs...)
 }
 
-// featureSupported refuses to activate what the silicon cannot do.
+// featureSupported refuses to activate a feature that the silicon does not support.
 func featureSupported(c tree.Change) error {
 	feature := c.Keys()[0]
 	if !c.Changed("config/status") || c.Fields(schema.CfgTAMFeature)["status"] != schema.FeatureActive {

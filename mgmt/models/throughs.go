@@ -12,9 +12,9 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Where OpenConfig's places are written: in the lists of ours that have the configuration.
+// This file writes OpenConfig's nodes in those lists of ours that hold the configuration.
 
-// ours are the keys of those entries of one of our lists that fit a pattern and a condition.
+// ours returns the keys of the entries of one of our lists that match a pattern and a condition.
 func ours(
 	ctx context.Context, s tree.Setting, list string, fits func(keys []string) bool, pattern ...string,
 ) ([][]string, error) {
@@ -22,7 +22,7 @@ func ours(
 	return slices.DeleteFunc(all, func(keys []string) bool { return !fits(keys) }), err
 }
 
-// erase removes those entries.
+// erase removes the entries that match a pattern and a condition.
 func erase(
 	ctx context.Context, s tree.Setting, list string, fits func(keys []string) bool, pattern ...string,
 ) error {
@@ -35,7 +35,7 @@ func erase(
 
 const addressPath = routedPath + "/addresses/address"
 
-// addressThrough writes the addresses of one family, of VLANs or of other interfaces.
+// addressThrough returns the Through of addresses of one family, of VLANs or of other interfaces.
 func addressThrough(path string, vlan bool, family string) *tree.Through {
 	fits := ofInterface(vlan, family)
 	of := func(ctx context.Context, s tree.Setting, keys []string) ([][]string, error) {
@@ -67,7 +67,7 @@ func addressThrough(path string, vlan bool, family string) *tree.Through {
 					return nil
 				}
 			}
-			for _, k := range there { // another length
+			for _, k := range there { // the same address with another length
 				if err := s.Erase(ctx, addressPath, k...); err != nil {
 					return err
 				}
@@ -97,7 +97,7 @@ func addressThrough(path string, vlan bool, family string) *tree.Through {
 	}
 }
 
-// subinterfaceThrough writes which interfaces route.
+// subinterfaceThrough returns the Through that determines which interfaces route.
 func subinterfaceThrough() *tree.Through {
 	return &tree.Through{
 		Put: func(ctx context.Context, s tree.Setting, keys []string, _ string, _ []string) error {
@@ -119,7 +119,7 @@ func subinterfaceThrough() *tree.Through {
 	}
 }
 
-// memberThrough writes which PortChannel a port is a member of.
+// memberThrough returns the Through of a port's PortChannel.
 func memberThrough() *tree.Through {
 	const members = interfacesPath + "/aggregation/members/member"
 	leave := func(ctx context.Context, s tree.Setting, port, but string) error {
@@ -146,12 +146,12 @@ func memberThrough() *tree.Through {
 
 const vlanListPath = "/vlans/vlan"
 
-// vlanThrough writes which VLANs there are, and whether they are up.
+// vlanThrough returns the Through that creates and deletes VLANs, and sets their status.
 func vlanThrough() *tree.Through {
 	return &tree.Through{
 		Put: func(ctx context.Context, s tree.Setting, keys []string, leaf string, v []string) error {
 			if keys[0] != "default" {
-				return nil // there is no such instance, and that was said
+				return nil // there is no such instance, which was reported already
 			}
 			if name := "Vlan" + keys[1]; leaf == "config/name" && v[0] != name {
 				return fmt.Errorf("%s: want %s, which is what it is called", tree.Quoted(v[0]), name)

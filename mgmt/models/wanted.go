@@ -5,7 +5,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// wanted makes a Row.Wanted of a table's parser and of what the manager forwards.
+// wanted returns a Row.Wanted that parses the row of a table, and converts it with row as the manager does.
 func wanted[T any](
 	table string, parse func(string, map[string]string) (T, error), row func(T) map[string]string,
 ) func(tree.Configured) (map[string]string, error) {
@@ -18,7 +18,7 @@ func wanted[T any](
 	}
 }
 
-// wantedRule is the rule of a flow group, with aliases of ports resolved.
+// wantedRule returns the target state of a flow group's rule, with aliases of ports resolved.
 func wantedRule(c tree.Configured) (map[string]string, error) {
 	fields := c.Row(schema.CfgACLRule)
 	if fields == nil {

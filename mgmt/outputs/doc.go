@@ -1,11 +1,11 @@
-// Package outputs is what all outputs of a switch share that send to collectors by themselves: a bounded spool, tries
-// that become rarer, and how each of them is, with what it could not send.
+// Package outputs is the common part of all outputs by which a switch sends to collectors: a bounded spool, retries
+// with backoff, and the status of each output, with its losses.
 //
-// What belongs here: what waits, when it is sent and when not. What is sent, and how, is in the packages below it:
-// otlp, syslog and dialout. Nothing that makes a message ever waits for a receiver: a message goes into the spool, and
-// where there is no room the oldest goes out of it, and is counted. Messages leave in the order in which they came.
+// What belongs here: which messages wait, and when they are sent or dropped. Their content and transport are in the
+// packages below: otlp, syslog and dialout. A producer of messages never waits for a receiver: a message goes into the
+// spool. If that is full, the oldest message is dropped and counted. Messages leave in order of arrival.
 //
-// A message counts as sent when the receiver has said so, where its protocol has an answer (OTLP), else when it was
-// handed to the transport: UDP loses without a word, and of a TCP connection that breaks what was under way is lost
-// too.
+// A message counts as sent when the receiver has confirmed it, if its protocol has a response (OTLP). Otherwise it
+// counts as sent when it was handed to the transport: UDP loses silently, and a broken TCP connection loses the data in
+// flight.
 package outputs

@@ -10,59 +10,60 @@ import (
 	"tamtam/internal/grace"
 )
 
-// A Link is the way to a receiver. It is used from one goroutine.
+// A Link is the connection to a receiver. It is used by one goroutine.
 type Link interface {
-	// Connect makes the connection anew; what there was before is closed.
+	// Connect makes a new connection, and closes the former one.
 	Connect(ctx context.Context) error
-	// Send sends one message. An error that is no [RefusedError] means that the connection is to be made anew.
+	// Send sends one message. After an error other than [RefusedError] and [BusyError] the connection must be made
+	// again.
 	Send(ctx context.Context, data []byte) error
 	// Close ends the connection.
 	Close()
 }
 
-// A Broken is a Link that notices by itself that its connection is gone: as long as it is there, the output is active.
+// A Broken is a Link that detects by itself that its connection is lost. Until then the output is active.
 type Broken interface {
-	// Gone has a value, or is closed, when the connection is gone. It is of the last connection.
+	// Gone returns a channel that has a value, or is closed, when the last connection is lost.
 	Gone() <-chan struct{}
 }
 
-// A RefusedError says that the receiver does not want a message, now or later: it is given up.
+// A RefusedError means that the receiver will never accept a message, so that it is dropped.
 type RefusedError struct{ Err error }
 
 func (e *RefusedError) Error() string { return e.Err.Error() }
 
-// Unwrap returns what the receiver said.
+// Unwrap returns the receiver's error.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// A BusyError says that the receiver wants to be asked again, not before some time has passed. The connection stays.
+// A BusyError means that the receiver must be tried again, after some time. The connection stays.
 type BusyError struct {
 	Err   error
-	After time.Duration // 0: it has not said
+	After time.Duration // zero if the receiver has not specified it
 }
 
 func (e *BusyError) Error() string { return e.Err.Error() }
 
-// Unwrap returns what the receiver said.
+// Unwrap returns the receiver's error.
 func (e *BusyError) Unwrap() error { return e.Err }
 
-// How long is waited between tries, and for each.
+// Waits between attempts, and the time limit of each.
 const (
 	firstWait = time.Second
 	mostWait  = time.Minute
 	sendLimit = 10 * time.Second
 )
 
-// A State is how an output is.
+// A State is the state of an output.
 type State uint8
 
-// The states that there are.
+// The states of an output.
 const (
 	Connecting State = iota // for the first time
 	Active
 	Failed // and is tried again
 )
 
-// A Status is how an output is, and what it has done since it began.
+// A Status is the state of an output, and its counts since it began.
 type Status struct {
 	State  State
 	Reason string // why it is not active
@@ -72,14 +73,14 @@ type Status struct {
 	Sent, SentBytes, Failures uint64
 	Losses                    Losses
 	Waiting, WaitingBytes     int
-	Oldest                    time.Time // of what waits
+	Oldest                    time.Time // arrival of the oldest waiting message
 }
 
-// An Output sends what is put into its spool.
+// An Output sends the messages of its spool.
 type Output struct {
 	*Spool
 	link Link
-	// Least is the first wait behind a failure; 0: a second.
+	// Least is the first wait after a failure; 0 means a second.
 	Least time.Duration
 	// Connected, if set, is called when there is a connection, before anything is sent.
 	Connected func()
@@ -94,7 +95,7 @@ func New(link Link, b Bounds) *Output {
 	return &Output{Spool: NewSpool(b), link: link, status: Status{Since: now, Began: now}}
 }
 
-// Status says how the output is.
+// Status returns the present status of the output.
 func (o *Output) Status(now time.Time) Status {
 	o.mu.Lock()
 	s := o.status
@@ -103,7 +104,7 @@ func (o *Output) Status(now time.Time) Status {
 	return s
 }
 
-// tell notes how it is.
+// tell records the state.
 func (o *Output) tell(state State, reason string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -116,7 +117,7 @@ func (o *Output) tell(state State, reason string) {
 	}
 }
 
-// Run sends until ctx ends. Then it tries for a moment to send what is left; what is being sent is sent to its end.
+// Run sends until ctx ends. Then it completes the message that is being sent, and briefly tries to send the rest.
 func (o *Output) Run(ctx context.Context) error {
 	defer o.link.Close()
 	defer o.rest(ctx)
@@ -147,13 +148,13 @@ func (o *Output) connect(ctx context.Context) error {
 	return nil
 }
 
-// send sends what comes, until the connection fails.
+// send sends messages as they arrive, until the connection fails.
 func (o *Output) send(ctx context.Context, waits *waits) error {
 	var gone <-chan struct{}
 	if b, ok := o.link.(Broken); ok {
 		gone = b.Gone()
 		o.tell(Active, "")
-	} // else there is nothing behind a connection before something is sent
+	} // otherwise a connection proves nothing until a message is sent
 	for {
 		m, ok := o.Take(time.Now())
 		if !ok {
@@ -183,9 +184,10 @@ func (o *Output) send(ctx context.Context, waits *waits) error {
 	}
 }
 
-// one sends a message; nil: it needs not be sent again.
+// one sends a message. It returns nil if the message need not be sent again.
 func (o *Output) one(ctx context.Context, m Message) error {
-	whole, done := grace.After(ctx, restLimit) // half of a message would spoil the connection for those that are left
+	// An incomplete message would corrupt the connection for the remaining ones.
+	whole, done := grace.After(ctx, restLimit)
 	defer done()
 	limited, cancel := context.WithTimeout(whole, sendLimit)
 	defer cancel()
@@ -208,10 +210,10 @@ func (o *Output) one(ctx context.Context, m Message) error {
 	return err
 }
 
-// restLimit bounds how long the end may take.
+// restLimit bounds the time to finish after ctx has ended.
 const restLimit = time.Second
 
-// rest sends what is left, if the connection works.
+// rest sends the remaining messages, if the connection works.
 func (o *Output) rest(ctx context.Context) {
 	o.mu.Lock()
 	state := o.status.State
@@ -226,10 +228,10 @@ func (o *Output) rest(ctx context.Context) {
 	}
 }
 
-// waits are the waits between tries: each twice the last, give or take a quarter, so that many switches do not come at
-// once when their collector is back.
+// waits computes the waits between attempts. Each is twice the last, varied by a quarter, so that many switches do not
+// reconnect simultaneously.
 type waits struct {
-	least time.Duration // 0: firstWait
+	least time.Duration // 0 means firstWait
 	tries int
 }
 
@@ -243,7 +245,7 @@ func (w *waits) next() time.Duration {
 	return d*3/4 + rand.N(d/2+1)
 }
 
-// pause waits, and says whether ctx still goes on.
+// pause waits, and reports whether ctx is still active.
 func pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -14,12 +14,12 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// A receiver is a link that does what a test says.
+// A receiver is a link that the test controls.
 type receiver struct {
 	mu       sync.Mutex
 	got      []string
 	connects []time.Time
-	err      func(data string) error // nil: everything is taken
+	err      func(data string) error // nil accepts everything
 	down     bool
 	gone     chan struct{}
 }
@@ -54,14 +54,14 @@ func (r *receiver) Gone() <-chan struct{} { return r.gone }
 
 func (r *receiver) Close() {}
 
-// set changes what it does.
+// set changes its behaviour.
 func (r *receiver) set(f func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f()
 }
 
-// run starts an output, and returns what ends it.
+// run starts an output, and returns the function that ends it.
 func run(t *testing.T, o *Output) (end func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
@@ -74,8 +74,8 @@ func run(t *testing.T, o *Output) (end func()) {
 	}
 }
 
-// A receiver that goes away in the middle: what comes meanwhile waits, and what there is no room for is counted. When
-// it is back, everything that waited is sent, in order, and nothing twice.
+// While a receiver is unavailable, messages wait, and those that do not fit are counted. When it is back, all waiting
+// messages are sent, in order, and none twice.
 func TestReceiverIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &receiver{}
@@ -108,7 +108,7 @@ func TestReceiverIsAway(t *testing.T) {
 	})
 }
 
-// Tries become rarer: each wait is twice the last, give or take a quarter, up to a minute.
+// Each wait between attempts is twice the last, varied by a quarter, up to a minute.
 func TestWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &receiver{down: true}
@@ -133,8 +133,7 @@ func TestWaits(t *testing.T) {
 	})
 }
 
-// A message that the receiver does not want is no reason to send no other; one that it may want later stays, and the
-// connection with it.
+// A refused message does not block others. A message for which the receiver is busy stays, and so does the connection.
 func TestRefusedAndBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		busy := 2
@@ -166,7 +165,7 @@ func TestRefusedAndBusy(t *testing.T) {
 	})
 }
 
-// What waits when the switch ends is sent, if that takes no longer than a moment.
+// Messages that wait when the switch ends are sent, if that takes no longer than a moment.
 func TestEndSendsTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &receiver{}
@@ -208,7 +207,7 @@ func TestParseTarget(t *testing.T) {
 	}
 }
 
-// Any text is a target that is written and read again as the same, or an error.
+// Any text is either an error, or a target that is the same after it is written and parsed again.
 func FuzzParseTarget(f *testing.F) {
 	schemes := map[string]Scheme{"grpc": {Port: "4317"}, "http": {Port: "4318", Path: true}}
 	for _, text := range []string{"grpc://a", "http://[::1]:1/x", "http://a/%2f", "http://a//",
@@ -227,12 +226,12 @@ func FuzzParseTarget(f *testing.F) {
 	})
 }
 
-// endingLink ends a context at some call; a message whose context ends meanwhile is sent in part, and the connection is
-// of no use any more.
+// endingLink ends a context at some call. A message whose context ends meanwhile is sent incompletely, which corrupts
+// the connection.
 type endingLink struct {
 	receiver
 	end   context.CancelFunc
-	at    int // the call
+	at    int // the number of the call
 	calls int
 	torn  bool
 }
@@ -248,7 +247,7 @@ func (l *endingLink) Send(ctx context.Context, data []byte) error {
 	return l.receiver.Send(ctx, data)
 }
 
-// A context that ends at any call loses nothing of what was put before: each message is sent once, whole and in order.
+// A context that ends at any call loses no earlier message: each is sent once, complete and in order.
 func TestEndedContextSendsAll(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 40}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 0))

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Raw is a codec of gRPC for messages that are bytes already: spools have them.
+// Raw is a gRPC codec for messages that are encoded already, as in spools.
 type Raw struct{}
 
 // Name implements encoding.Codec.

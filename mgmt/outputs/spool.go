@@ -5,31 +5,31 @@ import (
 	"time"
 )
 
-// Bounds are those of a spool. What is beyond goes, the oldest first, and is counted.
+// Bounds are the limits of a spool. Messages beyond them are dropped, the oldest first, and counted.
 type Bounds struct {
 	Bytes int           // of all messages
-	Age   time.Duration // for which one may wait
+	Age   time.Duration // for which a message may wait
 }
 
-// DefaultBounds are those of an output that is told of no others.
+// DefaultBounds returns the default bounds of an output.
 func DefaultBounds() Bounds { return Bounds{Bytes: 4 << 20, Age: 15 * time.Minute} }
 
-// overhead is what a message costs beside its bytes.
+// overhead is the assumed memory of a message in addition to its bytes.
 const overhead = 64
 
-// A Message is what is sent as a whole or not at all.
+// A Message is sent as a whole or not at all.
 type Message struct {
-	At   time.Time // since when it waits
+	At   time.Time // arrival
 	Data []byte
 }
 
-// Losses are messages that were never sent, by reason.
+// Losses counts messages that were never sent, by reason.
 type Losses struct{ Full, Old, Refused, TooLarge uint64 }
 
-// Total is how many they are.
+// Total returns the number of lost messages.
 func (l Losses) Total() uint64 { return l.Full + l.Old + l.Refused + l.TooLarge }
 
-// A Spool has what waits to be sent. Whoever puts never waits.
+// A Spool holds messages that wait to be sent. Put never blocks for a receiver.
 type Spool struct {
 	mu     sync.Mutex
 	bounds Bounds
@@ -43,7 +43,7 @@ type Spool struct {
 // NewSpool returns an empty spool.
 func NewSpool(b Bounds) *Spool { return &Spool{bounds: b, ready: make(chan struct{}, 1)} }
 
-// Put adds a message, for which others may have to go.
+// Put adds a message, and drops older ones if needed.
 func (s *Spool) Put(now time.Time, data []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,7 +56,7 @@ func (s *Spool) Put(now time.Time, data []byte) {
 	for s.bytes+size > s.bounds.Bytes && s.drop() {
 		s.losses.Full++
 	}
-	if s.bytes+size > s.bounds.Bytes { // beside the one that is being sent there is no room
+	if s.bytes+size > s.bounds.Bytes { // it does not fit beside the message that is being sent
 		s.losses.Full++
 		return
 	}
@@ -68,7 +68,7 @@ func (s *Spool) Put(now time.Time, data []byte) {
 	}
 }
 
-// drop takes out the oldest message that is not being sent.
+// drop removes the oldest message that is not being sent.
 func (s *Spool) drop() bool {
 	i := 0
 	if s.taken {
@@ -86,7 +86,7 @@ func (s *Spool) drop() bool {
 	return true
 }
 
-// expire takes out what has waited too long.
+// expire removes messages that have waited too long.
 func (s *Spool) expire(now time.Time) {
 	i := 0
 	if s.taken {
@@ -97,7 +97,7 @@ func (s *Spool) expire(now time.Time) {
 	}
 }
 
-// Take returns the oldest message, which stays until it is [Spool.Done] or [Spool.Back].
+// Take returns the oldest message. It stays in the spool until [Spool.Done] or [Spool.Back] is called.
 func (s *Spool) Take(now time.Time) (Message, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,7 +109,7 @@ func (s *Spool) Take(now time.Time) (Message, bool) {
 	return s.list[0], true
 }
 
-// Done takes out the message that was taken: it was sent, or the receiver does not want it.
+// Done removes the message that Take returned: it was sent, or refused by the receiver.
 func (s *Spool) Done(refused bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,15 +120,15 @@ func (s *Spool) Done(refused bool) {
 	}
 }
 
-// Back leaves the message that was taken where it is: it was not sent.
+// Back keeps the message that Take returned: it was not sent.
 func (s *Spool) Back() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.taken = false
 }
 
-// Fill is how much waits: messages, their bytes, since when the oldest does, and what was lost. What is too old by now
-// is lost.
+// Fill returns the number of waiting messages, their bytes, the arrival of the oldest, and the losses. It first drops
+// messages that are too old.
 func (s *Spool) Fill(now time.Time) (messages, bytes int, oldest time.Time, l Losses) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// Whatever is put and taken: what was put is what waits, what was sent and what was lost by reason; the bounds hold;
-// messages leave in the order in which they came.
+// After any operations, the messages put equal those waiting, sent and lost by reason. The bounds hold, and messages
+// leave in order of arrival.
 func TestSpool(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 200, Short: 50}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 0))
@@ -60,7 +60,7 @@ func TestSpool(t *testing.T) {
 	})
 }
 
-// What is larger than the spool is no reason to empty it.
+// A message larger than the spool does not displace others.
 func TestSpoolTooLarge(t *testing.T) {
 	s, now := NewSpool(Bounds{Bytes: 500, Age: time.Hour}), time.Unix(1, 0)
 	s.Put(now, []byte("a"))
@@ -70,7 +70,7 @@ func TestSpoolTooLarge(t *testing.T) {
 	}
 }
 
-// What is being sent stays, and what comes meanwhile may have no room beside it.
+// The message that is being sent stays, and a new one may not fit beside it.
 func TestSpoolBesideWhatIsSent(t *testing.T) {
 	s, now := NewSpool(Bounds{Bytes: 200, Age: time.Minute}), time.Unix(1, 0)
 	s.Put(now, make([]byte, 100))

@@ -10,27 +10,27 @@ import (
 	"strings"
 )
 
-// A Target is where an output sends to.
+// A Target is the receiver of an output.
 type Target struct {
 	Scheme string
 	Host   string // a name or an address, without brackets
 	Port   string
-	Path   string // "" or from / on
+	Path   string // empty, or begins with /
 }
 
-// A Scheme is a way to send, as the first word of a target's URL.
+// A Scheme is a transport, the first word of a target's URL.
 type Scheme struct {
-	Port string // that is meant where none is named; "": one has to be
-	Path bool   // there may be a path
+	Port string // the default port; empty if a port is mandatory
+	Path bool   // a path is allowed
 }
 
-// Address is HOST:PORT.
+// Address returns HOST:PORT.
 func (t Target) Address() string { return net.JoinHostPort(t.Host, t.Port) }
 
-// String is the target as a URL.
+// String returns the target as a URL.
 func (t Target) String() string { return t.Scheme + "://" + t.Address() + t.Path }
 
-// ParseTarget reads SCHEME://HOST[:PORT][/PATH].
+// ParseTarget parses SCHEME://HOST[:PORT][/PATH].
 func ParseTarget(text string, schemes map[string]Scheme) (t Target, err error) {
 	forms := make([]string, 0, len(schemes))
 	for _, name := range slices.Sorted(maps.Keys(schemes)) {
@@ -62,7 +62,7 @@ func ParseTarget(text string, schemes map[string]Scheme) (t Target, err error) {
 	return t, nil
 }
 
-// wrongParts says what of a URL is no target's.
+// wrongParts returns why a URL is not a valid target, or "".
 func wrongParts(u *url.URL, s Scheme) string {
 	switch {
 	case u.Host == "" || u.Hostname() == "":

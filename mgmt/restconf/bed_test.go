@@ -57,7 +57,7 @@ func (b *bed) rows(rows map[string]string) {
 	}
 }
 
-// config dumps CONFIG_DB, a row per line.
+// config returns CONFIG_DB as text, a row per line.
 func (b *bed) config() string {
 	b.t.Helper()
 	c := b.redis.DB(swss.ConfigDB).Client()
@@ -101,7 +101,7 @@ func (b *bed) do(request, body string, headers ...string) *http.Response {
 	return w.Result()
 }
 
-// textOf reads the body of an answer.
+// textOf reads the body of a response.
 func textOf(t testing.TB, r *http.Response) string {
 	t.Helper()
 	raw, err := io.ReadAll(r.Body)
@@ -128,7 +128,7 @@ func sameJSON(t testing.TB, got, want string) {
 	}
 }
 
-// serve has a server answer at its address until the test ends.
+// serve runs the server at its address until the test ends.
 func (b *bed) serve() (url string) {
 	b.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

@@ -15,7 +15,7 @@ import (
 	goyang "github.com/openconfig/goyang/pkg/yang"
 )
 
-// hostMeta is where clients find the root resource (RFC 8040, section 3.1).
+// hostMeta is the path at which clients find the root resource (RFC 8040, section 3.1).
 const hostMeta = "/.well-known/host-meta"
 
 func (s *Server) hostMeta(w http.ResponseWriter, r *http.Request) *problem {
@@ -30,10 +30,10 @@ func (s *Server) hostMeta(w http.ResponseWriter, r *http.Request) *problem {
 	return nil
 }
 
-// libraryVersion is the revision of ietf-yang-library that is served (RFC 8525).
+// libraryVersion is the served revision of ietf-yang-library (RFC 8525).
 const libraryVersion = "2019-01-04"
 
-// capabilities are what the server can do beyond what it must (RFC 8040, section 9.1).
+// capabilities lists the optional capabilities of the server (RFC 8040, section 9.1).
 var capabilities = []string{
 	"urn:ietf:params:restconf:capability:defaults:1.0?basic-mode=report-all",
 	"urn:ietf:params:restconf:capability:depth:1.0",
@@ -41,13 +41,13 @@ var capabilities = []string{
 	"urn:ietf:params:restconf:capability:filter:1.0",
 }
 
-// A module is one of those that are served, as a client is told of it.
+// A module is a served module, as described to clients.
 type module struct {
 	name, revision, namespace, text string
-	nodes                           bool // it adds or changes nodes, and is not there for its types alone
+	nodes                           bool // it adds or changes nodes, rather than only defining types
 }
 
-// modules reads the modules that are served, by name.
+// modules reads the served modules, sorted by name.
 var modules = sync.OnceValues(func() ([]module, error) {
 	files, err := fs.Glob(yang.Modules, "*.yang")
 	if err != nil {
@@ -77,12 +77,12 @@ var modules = sync.OnceValues(func() ([]module, error) {
 	return all, nil
 })
 
-// described are the resources of the modules that every server of RESTCONF has, which describe it (RFC 8040, section 9,
-// and RFC 8525).
+// described returns the resources that every RESTCONF server has to describe itself (RFC 8040, section 9, and RFC
+// 8525).
 func described(at string) (any, bool) {
 	all, err := modules()
 	if err != nil {
-		return nil, false // the tests hold that the modules can be read
+		return nil, false // the tests check that the modules can be read
 	}
 	const monitoring = "ietf-restconf-monitoring:"
 	able := map[string]any{"capability": capabilities}
@@ -102,7 +102,7 @@ func described(at string) (any, bool) {
 	return nil, false
 }
 
-// yangLibrary is the one set of modules that the datastores have (RFC 8525, section 3).
+// yangLibrary returns the only set of modules that the datastores have (RFC 8525, section 3).
 func yangLibrary(all []module) map[string]any {
 	var implement, use []any
 	for _, m := range all {
@@ -114,7 +114,7 @@ func yangLibrary(all []module) map[string]any {
 			implement = append(implement, entry)
 			continue
 		}
-		entry["revision"] = m.revision // a key there
+		entry["revision"] = m.revision // it is a key there
 		use = append(use, entry)
 	}
 	set := map[string]any{"name": "all", "module": implement}
@@ -132,7 +132,7 @@ func yangLibrary(all []module) map[string]any {
 	}
 }
 
-// modulesState is the same for clients of RFC 7895.
+// modulesState returns the same for clients of RFC 7895.
 func modulesState(all []module) map[string]any {
 	entries := make([]any, len(all))
 	for i, m := range all {
@@ -148,7 +148,7 @@ func modulesState(all []module) map[string]any {
 	return map[string]any{"module-set-id": contentID(all), "module": entries}
 }
 
-// contentID changes when a module does.
+// contentID returns an id that changes when a module does.
 func contentID(all []module) string {
 	h := sha256.New()
 	for _, m := range all {
@@ -157,7 +157,7 @@ func contentID(all []module) string {
 	return fmt.Sprintf("%x", h.Sum(nil)[:8])
 }
 
-// location is where a module's text is.
+// location returns the path of a module's text.
 func (m module) location() string {
 	at := root + "/yang/" + m.name
 	if m.revision != "" {
@@ -166,7 +166,7 @@ func (m module) location() string {
 	return at
 }
 
-// other serves what of the root resource is not data.
+// other serves the parts of the root resource that are not data.
 func (s *Server) other(w http.ResponseWriter, r *http.Request, path string) *problem {
 	switch path {
 	case "":
@@ -208,7 +208,7 @@ func (s *Server) module(w http.ResponseWriter, r *http.Request, name string) *pr
 	return missing("there is no module %s", shown(name))
 }
 
-// constant answers with what is always the same.
+// constant serves a constant resource.
 func (s *Server) constant(w http.ResponseWriter, r *http.Request, value any) *problem {
 	if p := onlyRead(w, r); p != nil {
 		return p

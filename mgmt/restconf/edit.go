@@ -18,21 +18,21 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// maxBody is the longest body of a request, in bytes.
+// maxBody bounds the body of a request, in bytes.
 const maxBody = 16 << 20
 
-// An edit is what PUT, POST, PATCH and DELETE do to one node.
+// An edit is the change that a PUT, POST, PATCH or DELETE makes to one node.
 type edit struct {
 	target          // what is changed
-	named    target // by the URI: what a POST creates is below it
+	named    target // the target of the URI; a POST creates a child of it
 	request  gpb.SetRequest
-	must     bool // the target must be there
-	mustNot  bool // it must not
-	existed  bool // it was, when it was done
+	must     bool // the target must exist
+	mustNot  bool // the target must not exist
+	existed  bool // the target existed before the edit
 	matching http.Header
 }
 
-// change does what a request that changes a data resource asks for.
+// change executes a request that changes a data resource.
 func (s *Server) change(w http.ResponseWriter, r *http.Request, t target) *problem {
 	if _, p := parameters(r.URL.RawQuery); p != nil {
 		return p
@@ -91,7 +91,7 @@ func (e *edit) prepare(w http.ResponseWriter, r *http.Request) *problem {
 		return p
 	}
 	u := []*gpb.Update{{Path: e.path, Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: value}}}}
-	// An item is added to a leaf-list, and what is posted to a list as well.
+	// An item is added to a leaf-list, as is an entry that is posted to a list.
 	if e.must = r.Method == http.MethodPatch && e.node.IsList; e.item == nil && r.Method != http.MethodPatch {
 		e.request.Replace = u
 	} else {
@@ -100,7 +100,7 @@ func (e *edit) prepare(w http.ResponseWriter, r *http.Request) *problem {
 	return nil
 }
 
-// writable refuses what no request changes.
+// writable refuses a target that no request can change.
 func (e *edit) writable() *problem {
 	where := e.node.WrittenIn()
 	switch {
@@ -115,7 +115,7 @@ func (e *edit) writable() *problem {
 	return nil
 }
 
-// itemPath is the path of the node, or of the item of a leaf-list.
+// itemPath returns the path of the node, or of the item of a leaf-list.
 func (e *edit) itemPath() *gpb.Path {
 	if e.item == nil {
 		return e.path
@@ -126,7 +126,7 @@ func (e *edit) itemPath() *gpb.Path {
 	return &gpb.Path{Elem: elems}
 }
 
-// body reads the one member that the body of a request has.
+// body returns the only member of a request's body.
 func body(w http.ResponseWriter, r *http.Request) (string, json.RawMessage, *problem) {
 	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
 	if kind = strings.TrimSpace(strings.ToLower(kind)); kind != yangJSON && kind != plainJSON {
@@ -150,7 +150,7 @@ func body(w http.ResponseWriter, r *http.Request) (string, json.RawMessage, *pro
 	return onlyMember(raw)
 }
 
-// onlyMember takes apart an object that has one member.
+// onlyMember decodes an object that has one member.
 func onlyMember(raw []byte) (name string, value json.RawMessage, p *problem) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -179,7 +179,7 @@ func onlyMember(raw []byte) (name string, value json.RawMessage, p *problem) {
 	return name, value, nil
 }
 
-// isNamed checks that a body has the target itself, and takes the entry out of a list's array.
+// isNamed checks that a body contains the target itself, and replaces a list's array by its entry.
 func (e *edit) isNamed(member string, value *json.RawMessage) *problem {
 	if member != e.name() {
 		return invalid("the body has %q, want %q: the target itself", shown(member), e.name()).
@@ -198,7 +198,7 @@ func (e *edit) isNamed(member string, value *json.RawMessage) *problem {
 	return p
 }
 
-// entry takes the one entry out of the array that a body has for a list.
+// entry replaces the array that a body has for a list by its only entry, and returns the entry's members.
 func (e *edit) entry(value *json.RawMessage) (map[string]json.RawMessage, *problem) {
 	var entries []json.RawMessage
 	if raw := bytes.TrimSpace(*value); len(raw) > 0 && raw[0] == '[' {
@@ -214,7 +214,7 @@ func (e *edit) entry(value *json.RawMessage) (map[string]json.RawMessage, *probl
 	return members, nil
 }
 
-// descendTo makes the target the child of it that a POST creates.
+// descendTo makes the target the child that a POST creates.
 func (e *edit) descendTo(member string, value *json.RawMessage) *problem {
 	if e.all || e.item != nil || e.node.Type != nil {
 		return invalid("nothing can be created below it").at(e.target)
@@ -246,7 +246,7 @@ func (e *edit) descendTo(member string, value *json.RawMessage) *problem {
 	return nil
 }
 
-// keysFrom takes the keys of a new entry from its members, or those of its container config.
+// keysFrom sets the keys of a new entry from its members, or from those of its container config.
 func (e *edit) keysFrom(el *gpb.PathElem, members map[string]json.RawMessage) *problem {
 	el.Key = map[string]string{}
 	var config map[string]json.RawMessage
@@ -264,7 +264,7 @@ func (e *edit) keysFrom(el *gpb.PathElem, members map[string]json.RawMessage) *p
 	return nil
 }
 
-// first is the first that is there.
+// first returns the first argument that is not nil.
 func first(some ...json.RawMessage) json.RawMessage {
 	for _, raw := range some {
 		if raw != nil {
@@ -274,7 +274,7 @@ func first(some ...json.RawMessage) json.RawMessage {
 	return nil
 }
 
-// text is a key or item of JSON as it stands in a path; "": it can be none.
+// text returns a JSON key or item in the form of a path, or "" if it cannot be one.
 func text(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -286,7 +286,7 @@ func text(v any) string {
 	return ""
 }
 
-// qualified are the names of children, all with their modules.
+// qualified returns the names of all children with their modules.
 func qualified(n *tree.Node) []string {
 	all := map[string]bool{}
 	for _, k := range n.Kids {
@@ -295,7 +295,7 @@ func qualified(n *tree.Node) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// permit says, with no other Set going on, whether an edit may be done.
+// permit returns an error unless an edit may be executed. No other Set runs at the same time.
 func (s *Server) permit(ctx context.Context, e *edit) error {
 	raw, err := s.read(ctx, e.target, gpb.GetRequest_CONFIG)
 	if err != nil {
@@ -321,7 +321,8 @@ func (s *Server) permit(ctx context.Context, e *edit) error {
 	return nil
 }
 
-// met says whether a resource that is there, or not, and has a tag is what the conditions of a request want.
+// met checks the conditions of a request against a resource. there reports whether it exists, and tag is its
+// entity-tag.
 func met(h http.Header, tag string, there bool) *problem {
 	want, unwanted := header(h, "If-Match"), header(h, "If-None-Match")
 	switch {

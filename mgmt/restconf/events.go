@@ -14,19 +14,19 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// streamName is the one event stream: what changes in the tree, counters aside.
+// streamName is the only event stream: changes in the tree, except counters.
 const streamName = "changes"
 
 const (
-	// silence is how long a stream may be without a word, so that what is between notices that it is alive.
+	// silence bounds the time without a message, so that proxies do not close the stream.
 	silence = 30 * time.Second
-	// sendTime is how long one event may take to be sent.
+	// sendTime bounds the time to send one event.
 	sendTime = 30 * time.Second
-	// never is how often counters, which change with every packet, are sent.
+	// never is the sample interval of counters, which change with every packet and are practically never sent.
 	never = 365 * 24 * time.Hour
 )
 
-// describeStream is the stream's entry in ietf-restconf-monitoring.
+// describeStream returns the stream's entry in ietf-restconf-monitoring.
 func describeStream() map[string]any {
 	return map[string]any{
 		"name": streamName, "description": "changes of configuration and state; filter: the path of a node",
@@ -35,8 +35,8 @@ func describeStream() map[string]any {
 	}
 }
 
-// events sends what changes from now on, at and below the node that filter names, as server-sent events (RFC 8040,
-// section 6).
+// events sends changes from now on, at and below the node that filter names, as server-sent events (RFC 8040, section
+// 6).
 func (s *Server) events(w http.ResponseWriter, r *http.Request) *problem {
 	if p := onlyRead(w, r); p != nil {
 		return p
@@ -73,7 +73,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) *problem {
 	return nil
 }
 
-// filter finds the node of a filter: a path as in a URI, not all of XPath.
+// filter returns the node of a filter: a path as in a URI, not all of XPath.
 func (s *Server) filter(text string) (target, *problem) {
 	t, p := parsePath(s.root, text)
 	if p == nil && (t.item != nil || text != "" && !strings.HasPrefix(text, "/")) {
@@ -82,20 +82,20 @@ func (s *Server) filter(text string) (target, *problem) {
 	return t, p
 }
 
-// An eventStream writes what it gets of a subscription as events.
+// An eventStream writes the messages of a subscription as events.
 type eventStream struct {
 	ctx  context.Context
 	root *tree.Node
 
-	mu    sync.Mutex // of what follows, and of whole events
+	mu    sync.Mutex // guards the fields below, and keeps events whole
 	w     http.ResponseWriter
 	out   *http.ResponseController
 	begun bool
 	ended bool // nothing may be written any more
 }
 
-// end waits for what is being written, refuses what comes later (the engine's sender may outlive its Subscribe, the
-// answer must not be written behind its handler), and reports whether anything was written.
+// end waits for the write in progress, and refuses later ones. It reports whether anything was written. The engine's
+// sender may outlive its Subscribe, but must not write after the handler has returned.
 func (e *eventStream) end() (begun bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -103,7 +103,7 @@ func (e *eventStream) end() (begun bool) {
 	return e.begun
 }
 
-// beat says now and then that the stream is alive.
+// beat periodically sends a comment, so that the stream is not idle.
 func (e *eventStream) beat() {
 	t := time.NewTicker(silence)
 	defer t.Stop()
@@ -112,7 +112,7 @@ func (e *eventStream) beat() {
 		case <-e.ctx.Done():
 			return
 		case <-t.C:
-			_ = e.write([]byte(": alive\n\n")) // who is gone ends ctx
+			_ = e.write([]byte(": alive\n\n")) // a closed connection ends ctx
 		}
 	}
 }
@@ -170,14 +170,14 @@ func event(b *bytes.Buffer, at string, change map[string]any) {
 		"eventTime": at, "tamtam-restconf:change": change,
 	}})
 	if err != nil {
-		return // only of a value that is no JSON, which the engine does not send
+		return // only for a value that is no JSON, which the engine does not send
 	}
 	b.WriteString("data: ")
 	b.Write(body)
 	b.WriteString("\n\n")
 }
 
-// joined is the path behind a prefix.
+// joined returns the path behind a prefix.
 func joined(prefix, p *gpb.Path) *gpb.Path {
 	return &gpb.Path{Elem: append(append([]*gpb.PathElem(nil), prefix.GetElem()...), p.GetElem()...)}
 }

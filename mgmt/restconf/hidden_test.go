@@ -20,8 +20,8 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// kindsOfRows are rows of one object each, in whichever databases: TN is a word, AN an address, MN a MAC address, SN a
-// secret, each its own for every object; # is a number.
+// kindsOfRows are rows of one object each, in any databases. TN is a word, AN an address, MN a MAC address, SN a
+// secret, each unique for every object; # is a number.
 var kindsOfRows = []map[string]string{
 	{
 		"CONFIG_DB PORT|Ethernet#":                "lanes=# speed=100000 alias=T1 description=T2 mtu=9100",
@@ -119,10 +119,10 @@ var kindsOfRows = []map[string]string{
 	},
 }
 
-// hiddenTokens are what rows are told apart by.
+// hiddenTokens matches the tokens that identify rows.
 var hiddenTokens = regexp.MustCompile(`\b[tS]\d+[a-z]\b|\b10\.\d+\.\d+\.\d+\b|\b02(:[0-9A-Fa-f]{2}){5}\b`)
 
-// rowTokens are the tokens of a text, MAC addresses in small letters.
+// rowTokens returns the tokens of a text, MAC addresses in lower case.
 func rowTokens(text string) []string {
 	found := hiddenTokens.FindAllString(text, -1)
 	for i := range found {
@@ -133,10 +133,10 @@ func rowTokens(text string) []string {
 	return found
 }
 
-// placeholders are the parts of a kind that are made for each object.
+// placeholders matches the parts of a kind that are made for each object.
 var placeholders = regexp.MustCompile(`\b[TAMS]\d+\b|#`)
 
-// objectOf makes the rows of a new object.
+// objectOf returns the rows of a new object.
 func objectOf(r *rand.Rand, kind map[string]string, number int) map[string]string {
 	made := map[string]string{"#": fmt.Sprint(number)}
 	fill := func(text string) string {
@@ -166,7 +166,7 @@ func objectOf(r *rand.Rand, kind map[string]string, number int) map[string]strin
 	return rows
 }
 
-// anyTable is an object of a table of the tree with anything in its fields, in all databases where it is.
+// anyTable returns the rows of an object of a random table with random fields, in all databases that have the table.
 func anyTable(r *rand.Rand) map[string]string {
 	all := schema.Tables()
 	t := all[r.IntN(len(all))]
@@ -187,7 +187,7 @@ func anyTable(r *rand.Rand) map[string]string {
 	return rows
 }
 
-// talk is what daemons say of an object whose rows these are: in a status of another, an alarm, a list.
+// talk returns what daemons report about the object of these rows: in a status of another, an alarm, a list.
 func talk(r *rand.Rand, rows map[string]string, n int) map[string]string {
 	said := map[string]string{}
 	names := slices.Sorted(maps.Keys(rows))
@@ -210,7 +210,7 @@ func talk(r *rand.Rand, rows map[string]string, n int) map[string]string {
 	return said
 }
 
-// A feed is a client that subscribes to what changes.
+// A feed is a client that subscribes to changes.
 type feed struct {
 	once
 	sent chan string
@@ -233,7 +233,7 @@ func (f *feed) Send(m *gpb.SubscribeResponse) error {
 	}
 }
 
-// fed returns what a subscriber of all is sent, to the sync and while rows change.
+// fed returns what a subscriber to everything receives until the sync_response, and while rows change.
 func (g *guarded) fed(name string, change func()) string {
 	g.t.Helper()
 	ctx, end := context.WithCancel(g.as(name))
@@ -267,7 +267,7 @@ func (g *guarded) fed(name string, change func()) string {
 	return all.String()
 }
 
-// outputs has all that a user is shown, by what was asked.
+// outputs returns all that a user is shown, by request.
 func (g *guarded) outputs(r *rand.Rand, name string, paths []*gpb.Path) map[string]string {
 	g.t.Helper()
 	out, ctx := map[string]string{}, g.as(name)
@@ -299,7 +299,7 @@ func (g *guarded) outputs(r *rand.Rand, name string, paths []*gpb.Path) map[stri
 	return out
 }
 
-// readable is an answer with its JSON as it is, not as bytes.
+// readable returns a response as text with readable JSON.
 func readable(m *gpb.GetResponse) string {
 	var b strings.Builder
 	for _, n := range m.GetNotification() {
@@ -311,8 +311,8 @@ func readable(m *gpb.GetResponse) string {
 	return b.String()
 }
 
-// everywhere are the paths of all lists that only who asks for them gets, of the root, of some nodes, and of all tables
-// of the databases as they are.
+// everywhere returns the paths of all lists that must be requested by name, of the root, of some nodes, and of all raw
+// tables.
 func (g *guarded) everywhere(r *rand.Rand) []*gpb.Path {
 	g.t.Helper()
 	paths := []*gpb.Path{{}}
@@ -341,19 +341,19 @@ func (g *guarded) everywhere(r *rand.Rand) []*gpb.Path {
 	return paths
 }
 
-// asItIs says whether a line about a top node is not about lists.
+// asItIs reports whether a top node shows raw rows or summaries, so that a line about it concerns no other list.
 func asItIs(top string) bool {
 	return slices.Contains([]string{"config-rows", "configurations", "tallies", "not-in-force"}, top)
 }
 
-// hide chooses a list, an entry, or what is above lists, and returns it with the tokens that it shows the
-// administrator.
+// hide chooses a list, an entry, or a node above lists. It returns its path with the tokens that the administrator sees
+// there.
 func (g *guarded) hide(r *rand.Rand) (path []*gpb.PathElem, gone map[string]bool) {
 	g.t.Helper()
 	for tries := 0; len(gone) == 0 && tries < 1000; tries++ {
 		texts := slices.Sorted(maps.Keys(g.all))
 		whole := g.all[texts[r.IntN(len(texts))]].path
-		var ends []int // behind lists, and at the top
+		var ends []int // positions behind lists, and at the top
 		for i, el := range whole {
 			if len(el.GetKey()) > 0 || i == 0 && len(whole) > 1 {
 				ends = append(ends, i+1)
@@ -391,7 +391,7 @@ func (g *guarded) hide(r *rand.Rand) (path []*gpb.PathElem, gone map[string]bool
 	return path, gone
 }
 
-// without takes what was asked for out of an answer.
+// withoutAsked removes from an answer the tokens of the request.
 func withoutAsked(asked, answer string) string {
 	for _, token := range rowTokens(asked) {
 		answer = strings.ReplaceAll(answer, token, "")
@@ -399,8 +399,8 @@ func withoutAsked(asked, answer string) string {
 	return answer
 }
 
-// TestHiddenRows: what a line takes away at one path, in whichever row of whichever table it is, no answer contains;
-// and secrets are shown to the administrator alone.
+// No answer contains data that a line hides at one path, in whatever row of whatever table it is. Only the
+// administrator is shown secrets.
 func TestHiddenRows(t *testing.T) {
 	g := emptyGuarded(t)
 	if _, err := g.engine.Operate(g.as("root"), "commit", []byte(`{}`)); err != nil {
@@ -462,11 +462,11 @@ func TestHiddenRows(t *testing.T) {
 	})
 }
 
-// forget removes all rows.
+// forget deletes all rows.
 func (g *guarded) forget() {
 	g.t.Helper()
 	for _, db := range []swss.DBName{swss.ConfigDB, swss.ApplDB, swss.StateDB, swss.CountersDB} {
-		if keys := g.keys(db); len(keys) > 0 { // the server hears of keys that go, and not of a database that is emptied
+		if keys := g.keys(db); len(keys) > 0 { // deleted keys cause events, a flushed database does not
 			if err := g.redis.DB(db).Client().Del(g.t.Context(), keys...).Err(); err != nil {
 				g.t.Fatal(err)
 			}
@@ -496,7 +496,7 @@ func (g *guarded) say(name, text string) {
 	}
 }
 
-// request is one for a page.
+// request returns a request for a page.
 func (g *guarded) request(name string) *http.Request {
 	r, _ := http.NewRequestWithContext(context.Background(), http.MethodGet, "/", nil)
 	r.SetBasicAuth(name, "p")

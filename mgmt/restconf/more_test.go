@@ -21,7 +21,7 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// Who may do what: RFC 8040, section 2.5, by RFC 7617.
+// Logins follow RFC 8040, section 2.5, and RFC 7617.
 func TestLogin(t *testing.T) {
 	b := newBed(t, access.User{Name: "root", Password: "s3:cret", Role: access.Admin},
 		access.User{Name: "guest", Password: "guest", Role: access.ReadOnly})
@@ -69,7 +69,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// Section 6: a stream has what changes from its beginning on, where the filter says, and nothing else.
+// Section 6: a stream contains the changes since its beginning, at the nodes of the filter, and nothing else.
 func TestEvents(t *testing.T) {
 	b := newBed(t)
 	b.rows(someRows)
@@ -131,14 +131,14 @@ func TestEvents(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	b.do("DELETE "+c1, "")
-	for e := read(); ; e = read() { // that the entry is in force no more may come first
+	for e := read(); ; e = read() { // the end of not-in-force may come first
 		if e.N.Change.Deleted != nil && strings.HasPrefix(e.N.Change.Path, entry) {
 			break
 		}
 	}
 }
 
-// What is read of one switch, written to another, makes the same configuration there.
+// The configuration read from one switch, written to another, makes the same configuration there.
 func TestRoundTrip(t *testing.T) {
 	racetest.Stepped(t)
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 5, Short: 1}, func(t *testing.T, seed uint64) {
@@ -166,10 +166,10 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// randomRows are a configuration.
+// randomRows returns a random configuration.
 func randomRows(rnd *rand.Rand) map[string]string {
 	rows := map[string]string{}
-	// A name may have what a URI must not.
+	// A name may contain characters that are invalid in a URI.
 	name := func(kind string, i int) string {
 		return kind + []string{"", "/", "=", "%2F", "'", "?#", ";()"}[rnd.IntN(7)] + fmt.Sprint(i)
 	}
@@ -193,8 +193,8 @@ func randomRows(rnd *rand.Rand) map[string]string {
 	return rows
 }
 
-// The description of the tree: what it refers to is there, and each path can be asked for. TAMTAM_OPENAPI names a file
-// for it, which make openapi has a validator read.
+// All references of the tree's description resolve, and each path can be requested. TAMTAM_OPENAPI names an output
+// file, which make openapi passes to a validator.
 func TestOpenAPI(t *testing.T) {
 	racetest.Stepped(t)
 	b := newBed(t)
@@ -248,7 +248,7 @@ func TestOpenAPI(t *testing.T) {
 	}
 }
 
-// Section 9 and RFC 8525: each module that a member's name has is in the library, and can be read.
+// Section 9 and RFC 8525: each module named by a member is in the library, and can be read.
 func TestLibrary(t *testing.T) {
 	racetest.Stepped(t)
 	b := newBed(t)
@@ -297,7 +297,7 @@ func TestLibrary(t *testing.T) {
 		words: []string{`"conformance-type":"import"`}})
 }
 
-// Whatever stands in a URI, the answer is one of RESTCONF, and reading changes nothing.
+// Any URI gets a valid RESTCONF response, and reading changes nothing.
 func FuzzURI(f *testing.F) {
 	b := newBed(f)
 	b.rows(someRows)
@@ -314,7 +314,7 @@ func FuzzURI(f *testing.F) {
 			t.Fatal(err)
 		}
 		if r.URL, err = r.URL.Parse("http://x" + path); err != nil || strings.Contains(path, "/streams/") {
-			return // no server gets such a one; streams have no end
+			return // no server gets such a URI; streams have no end
 		}
 		r.URL.RawQuery = query
 		w := httptest.NewRecorder()
@@ -328,7 +328,7 @@ func FuzzURI(f *testing.F) {
 	})
 }
 
-// Whatever stands in a body, the answer is one of RESTCONF; what is refused has changed nothing.
+// Any body gets a valid RESTCONF response; a refused one has changed nothing.
 func FuzzBody(f *testing.F) {
 	b := newBed(f)
 	b.rows(someRows)
@@ -352,7 +352,7 @@ func FuzzBody(f *testing.F) {
 	})
 }
 
-// What OpenConfig has a place of its own for is written there too, and is in ours.
+// Nodes for which OpenConfig has a path of its own can be written there, and appear in ours.
 func TestOpenConfigPlaces(t *testing.T) {
 	racetest.Stepped(t)
 	b := newBed(t)

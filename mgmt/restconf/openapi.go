@@ -11,7 +11,7 @@ import (
 	goyang "github.com/openconfig/goyang/pkg/yang"
 )
 
-// object is one of JSON.
+// object is a JSON object.
 type object = map[string]any
 
 func (s *Server) openAPI(w http.ResponseWriter, r *http.Request) *problem {
@@ -30,8 +30,8 @@ func (s *Server) openAPI(w http.ResponseWriter, r *http.Request) *problem {
 	return nil
 }
 
-// OpenAPI describes the data resources of a tree for generators of clients: OpenAPI 3.0, with a path for each
-// container, list and entry, and for no single leaf.
+// OpenAPI returns a description of the data resources of a tree for client generators. It is OpenAPI 3.0, with a path
+// for each container, list and entry, but for no single leaf.
 func OpenAPI(tree *tree.Node) ([]byte, error) {
 	d := describer{paths: object{}, schemas: object{
 		"errors": object{"type": "object", "description": "RFC 8040, section 7.1"},
@@ -48,7 +48,7 @@ func OpenAPI(tree *tree.Node) ([]byte, error) {
 	}, "", " ")
 }
 
-// contentIDOf is that of the modules.
+// contentIDOf returns the content id of the modules.
 func contentIDOf() string {
 	all, err := modules()
 	if err != nil {
@@ -86,7 +86,7 @@ func (d *describer) walk(n *tree.Node, at string, keys []any) {
 	}
 }
 
-// operations are the methods of a resource.
+// operations returns the methods of a resource.
 func (d *describer) operations(n *tree.Node, at string, keys []any, member string, all bool) object {
 	value := object{"$ref": "#/components/schemas/" + d.schema(n)}
 	if n.IsList {
@@ -129,7 +129,7 @@ func query(name string, schema object) object {
 	return object{"name": name, "in": "query", "schema": schema}
 }
 
-// schema describes the value of a container or of a list's entry, and returns the name.
+// schema describes the value of a container or of a list's entry, and returns its name.
 func (d *describer) schema(n *tree.Node) string {
 	name := schemaName(n)
 	if d.schemas[name] != nil {
@@ -171,7 +171,7 @@ func readOnly(n *tree.Node, schema object) object {
 	return schema
 }
 
-// schemaName is the path of a node with dots; it is the only one of that name.
+// schemaName returns the path of a node with dots, which is unique.
 func schemaName(n *tree.Node) string {
 	if n.Parent == nil {
 		return "data"
@@ -179,7 +179,7 @@ func schemaName(n *tree.Node) string {
 	return strings.ReplaceAll(strings.Trim(n.Path, "/"), "/", ".")
 }
 
-// leafSchema is a leaf's type as it stands in JSON (RFC 7951, section 6).
+// leafSchema returns the schema of a leaf's type in JSON (RFC 7951, section 6).
 func leafSchema(n *tree.Node, t *goyang.YangType) object {
 	switch t.Kind {
 	case goyang.Yint8, goyang.Yint16, goyang.Yint32, goyang.Yuint8, goyang.Yuint16, goyang.Yuint32:
@@ -216,5 +216,5 @@ func leafSchema(n *tree.Node, t *goyang.YangType) object {
 	return s
 }
 
-// isMaximum says of the end of a length that there is none.
+// isMaximum reports whether the end of a length means that there is no limit.
 func isMaximum(n goyang.Number) bool { return len(n.String()) > 15 }

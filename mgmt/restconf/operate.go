@@ -9,7 +9,7 @@ import (
 	"tamtam/mgmt"
 )
 
-// operations are the operation resources, as the container that has them shows them (RFC 8040, section 3.3.2).
+// operations returns the operation resources as members of their container (RFC 8040, section 3.3.2).
 func operations() map[string]any {
 	all := map[string]any{}
 	for _, name := range mgmt.OperationNames() {
@@ -18,7 +18,8 @@ func operations() map[string]any {
 	return all
 }
 
-// operate does an operation (RFC 8040, section 4.4.2). The body is its input; one that needs none may be without.
+// operate performs an operation (RFC 8040, section 4.4.2). The body is its input. It may be missing if the operation
+// needs none.
 func (s *Server) operate(w http.ResponseWriter, r *http.Request, name string) *problem {
 	if !slices.Contains(mgmt.OperationNames(), name) {
 		return missing("there is no operation %q; there are %s", shown(name), strings.Join(mgmt.OperationNames(), ", "))

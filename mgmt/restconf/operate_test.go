@@ -9,7 +9,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Section 3.6.2: what an operation has found is its output. Whoever answers for syncd is played here.
+// Section 3.6.2: the result of an operation is its output. The test plays syncd.
 func TestOperationWithOutput(t *testing.T) {
 	b := newBed(t)
 	ctx, stop := context.WithCancel(t.Context())
@@ -31,7 +31,7 @@ func TestOperationWithOutput(t *testing.T) {
 		words: []string{"there is no such port"}})
 }
 
-// answerTraces answers requests as syncd does; it knows one port.
+// answerTraces answers requests as syncd does; it has one port.
 func answerTraces(ctx context.Context, r *swss.Redis) error {
 	l := swss.NewListener(r)
 	defer l.Close()

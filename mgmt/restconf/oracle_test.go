@@ -10,12 +10,12 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// An oracle says what a role may do, by looking at every rule for every node: it knows no more of the server than the
-// names of nodes.
+// An oracle computes the rights of a role by evaluating every rule for every node. It uses only the names of nodes from
+// the server.
 type oracle struct {
 	root   *tree.Node
 	rules  []ruling
-	hidden map[string]bool // leaves that are not shown because of lines about other places where their data is
+	hidden map[string]bool // leaves that are hidden because lines hide their data at other paths
 }
 
 // A ruling is a line of the file: level 0 is none, 1 read, 2 write.
@@ -24,19 +24,19 @@ type ruling struct {
 	elems []*gpb.PathElem
 }
 
-// level is what the line with the longest path says of a path whose keys are all given.
+// level returns the level that the line with the longest path grants for a path with all keys.
 func (o oracle) level(path []*gpb.PathElem) int {
 	level, _ := o.ruled(path)
 	return level
 }
 
-// takes says whether a line takes a leaf away by its path: one that holds for the data wherever it is.
+// takes reports whether a line hides a leaf by its path, and so its data at every path.
 func (o oracle) takes(path []*gpb.PathElem) bool {
 	level, long := o.ruled(path)
 	return level == 0 && long > 0
 }
 
-// ruled is the level of a path, and the length of the path of the line that says so; -1: none does.
+// ruled returns the level of a path, and the length of the path of the line that determines it; -1 if there is none.
 func (o oracle) ruled(path []*gpb.PathElem) (best, long int) {
 	best, long, keyed := 0, -1, -1
 	for _, r := range o.rules {
@@ -62,7 +62,7 @@ func (o oracle) ruled(path []*gpb.PathElem) (best, long int) {
 	return best, long
 }
 
-// node is the node of a path.
+// node returns the node of a path.
 func (o oracle) node(path []*gpb.PathElem) *tree.Node {
 	n := o.root
 	for _, el := range path {
@@ -71,7 +71,8 @@ func (o oracle) node(path []*gpb.PathElem) *tree.Node {
 	return n
 }
 
-// concrete are paths for a path of which keys are missing: each key that a rule names there, and one that none does.
+// concrete returns paths with all keys for a path without some. A missing key is replaced by each key that a rule names
+// there, and by one that no rule names.
 func (o oracle) concrete(path []*gpb.PathElem) [][]*gpb.PathElem {
 	out := [][]*gpb.PathElem{nil}
 	for i, el := range path {
@@ -107,7 +108,7 @@ func (o oracle) concrete(path []*gpb.PathElem) [][]*gpb.PathElem {
 	return out
 }
 
-// some says whether a leaf at or below a path may be so much.
+// some reports whether a leaf at or below a path has a level.
 func (o oracle) some(path []*gpb.PathElem, want int) bool {
 	return slices.ContainsFunc(o.concrete(path), func(p []*gpb.PathElem) bool {
 		n := o.node(p)
@@ -120,7 +121,7 @@ func (o oracle) some(path []*gpb.PathElem, want int) bool {
 	})
 }
 
-// all says whether all that a Set can write at and below a path may be written.
+// all reports whether all that a Set can write at and below a path may be written.
 func (o oracle) all(path []*gpb.PathElem) bool {
 	return !slices.ContainsFunc(o.concrete(path), func(p []*gpb.PathElem) bool {
 		n := o.node(p)
@@ -134,7 +135,7 @@ func (o oracle) all(path []*gpb.PathElem) bool {
 	})
 }
 
-// sees says whether a leaf is shown: a list's key is with whatever is shown of the entry.
+// sees reports whether a leaf is shown. A list's key is shown with any leaf of the entry.
 func (o oracle) sees(path []*gpb.PathElem) bool {
 	if o.hidden[elemsText(path)] {
 		return false
@@ -146,7 +147,7 @@ func (o oracle) sees(path []*gpb.PathElem) bool {
 	return o.level(path) >= 1
 }
 
-// prune takes from the value of a node what is not shown; false: nothing is left.
+// prune removes hidden parts from the value of a node. It returns false if nothing is left.
 func (o oracle) prune(path []*gpb.PathElem, value any) (any, bool) {
 	n := o.node(path)
 	switch value := value.(type) {
@@ -177,7 +178,7 @@ func (o oracle) prune(path []*gpb.PathElem, value any) (any, bool) {
 	return value, o.sees(path)
 }
 
-// withKeys is the path of an entry of a list, by its JSON.
+// withKeys returns the path of an entry of a list, by its JSON.
 func withKeys(n *tree.Node, path []*gpb.PathElem, entry any) []*gpb.PathElem {
 	members, _ := entry.(map[string]any)
 	keys := map[string]string{}
@@ -197,7 +198,7 @@ func withKeys(n *tree.Node, path []*gpb.PathElem, entry any) []*gpb.PathElem {
 	return append(slices.Clone(path[:len(path)-1]), &gpb.PathElem{Name: n.Name, Key: keys})
 }
 
-// apart says whether a path is of what only who asks for it gets.
+// apart reports whether a path is returned only if it is requested by name.
 func apart(path string) bool {
 	top, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	return slices.Contains([]string{"config-rows", "configurations", "tallies"}, top)

@@ -15,18 +15,18 @@ import (
 // maxDepth bounds the elements of a path; the modules' deepest node is far above it.
 const maxDepth = 64
 
-// A target is what the path of a URI names.
+// A target is the node that the path of a URI names.
 type target struct {
 	root *tree.Node
 	node *tree.Node
 	path *gpb.Path
-	// all says that it is a list without its keys.
+	// all means a list without its keys.
 	all bool
-	// item is one value of a leaf-list; nil: not of one.
+	// item is one value of a leaf-list; nil if the target is not one.
 	item *string
 }
 
-// name is the member that stands for it in JSON.
+// name returns the target's member name in JSON.
 func (t target) name() string {
 	if t.node.Parent == nil {
 		return "ietf-restconf:data"
@@ -34,7 +34,7 @@ func (t target) name() string {
 	return t.node.Module + ":" + t.node.Name
 }
 
-// parsePath finds what a path below /restconf/data names (RFC 8040, section 3.5.3). It is as it came, percent-encoded.
+// parsePath parses a path below /restconf/data (RFC 8040, section 3.5.3). It is percent-encoded, as received.
 func parsePath(root *tree.Node, text string) (target, *problem) {
 	t := target{root: root, node: root, path: &gpb.Path{}}
 	text = strings.TrimSuffix(strings.TrimPrefix(text, "/"), "/")
@@ -56,7 +56,7 @@ func parsePath(root *tree.Node, text string) (target, *problem) {
 	return t, nil
 }
 
-// child finds the child that a name, percent-encoded, stands for.
+// child returns the child of a percent-encoded name.
 func (t *target) child(encoded string) (*tree.Node, *problem) {
 	full, err := url.PathUnescape(encoded)
 	if err != nil {
@@ -104,7 +104,7 @@ func (t *target) descend(segment string) *problem {
 	return nil
 }
 
-// keys reads the keys of a list's entry.
+// keys parses the keys of a list's entry.
 func (t *target) keys(list *tree.Node, el *gpb.PathElem, text string) *problem {
 	want := list.Keys()
 	values := strings.Split(text, ",")
@@ -129,7 +129,7 @@ func (t *target) keys(list *tree.Node, el *gpb.PathElem, text string) *problem {
 	return nil
 }
 
-// names are those of a node's children, as they stand behind it in a URI.
+// names returns the names of a node's children, in the form of a URI below it.
 func names(n *tree.Node) []string {
 	var all []string
 	for _, k := range n.Kids {
@@ -142,7 +142,7 @@ func names(n *tree.Node) []string {
 	return all
 }
 
-// location is the path of a node in a URI, below /restconf/data.
+// location returns the path of a node in a URI, below /restconf/data.
 func location(root *tree.Node, p *gpb.Path) string {
 	return written(root, p, func(list *tree.Node, keys map[string]string) string {
 		values := make([]string, len(list.Keys()))
@@ -153,7 +153,7 @@ func location(root *tree.Node, p *gpb.Path) string {
 	})
 }
 
-// instance is a path as an instance-identifier (RFC 7951, section 6.11); "": the tree has no such node.
+// instance returns a path as an instance-identifier (RFC 7951, section 6.11), or "" if the tree has no such node.
 func instance(root *tree.Node, p *gpb.Path) string {
 	return written(root, p, func(_ *tree.Node, keys map[string]string) string {
 		var b strings.Builder
@@ -164,8 +164,8 @@ func instance(root *tree.Node, p *gpb.Path) string {
 	})
 }
 
-// written writes the names along a path, each with its module where that is another than the parent's, and keys in one
-// of two ways; "": the tree has no such node.
+// written returns the names along a path, each with its module where that differs from the parent's. writeKeys formats
+// the keys. The result is "" if the tree has no such node.
 func written(root *tree.Node, p *gpb.Path, writeKeys func(*tree.Node, map[string]string) string) string {
 	var b strings.Builder
 	n := root
@@ -195,13 +195,13 @@ func literal(text string) string {
 	return "'" + text + "'"
 }
 
-// cutPath takes a path, as errors of gNMI write it, from the front of a line: /a/b[k=v]: the rest.
+// cutPath returns the path at the beginning of a line of an error, /a/b[k=v]: the rest.
 func cutPath(line string) (*gpb.Path, string, bool) {
 	for at := strings.Index(line, ": "); at > 0; {
 		if p, err := access.ParsePath(line[:at]); err == nil && p.Origin == "" {
 			return p.GNMI(), line[at+2:], true
 		}
-		next := strings.Index(line[at+2:], ": ") // what a key holds is not the end
+		next := strings.Index(line[at+2:], ": ") // a key may contain the separator
 		if next < 0 {
 			break
 		}
@@ -210,7 +210,7 @@ func cutPath(line string) (*gpb.Path, string, bool) {
 	return nil, "", false
 }
 
-// maxShown bounds how much of what a client wrote an error repeats, in bytes.
+// maxShown bounds how much of a client's text an error repeats, in bytes.
 const maxShown = 80
 
 func shown(text string) string { return tree.Cut(text, maxShown) }

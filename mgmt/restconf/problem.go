@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A problem is what is wrong with a request: RFC 8040, section 7.
+// A problem is an error response (RFC 8040, section 7).
 type problem struct {
 	code   int // of HTTP
 	errors []oneError
@@ -41,10 +41,10 @@ func (p *problem) Error() string {
 	return strings.Join(texts, "\n")
 }
 
-// GRPCStatus has mgmt pass the problem on as it is.
+// GRPCStatus makes mgmt return the problem unchanged.
 func (p *problem) GRPCStatus() *status.Status { return status.New(codes.FailedPrecondition, p.Error()) }
 
-// bad is a problem with what the client has written: a URI, a header, or a body.
+// bad returns a problem with the client's URI, header or body.
 func bad(code int, tag, format string, args ...any) *problem {
 	return &problem{code, []oneError{{Type: inProtocol, Tag: tag, Message: fmt.Sprintf(format, args...)}}}
 }
@@ -69,13 +69,13 @@ func notAllowed(format string, args ...any) *problem {
 	return bad(http.StatusMethodNotAllowed, "operation-not-supported", format, args...)
 }
 
-// at adds which node it is about.
+// at sets the node of the problem.
 func (p *problem) at(t target) *problem {
 	p.errors[0].Path = instance(t.root, t.path)
 	return p
 }
 
-// kinds say what a code of gRPC is in HTTP and in NETCONF.
+// kinds maps gRPC codes to HTTP codes and to NETCONF error-tags.
 var kinds = map[codes.Code]struct {
 	code int
 	tag  string
@@ -92,8 +92,8 @@ var kinds = map[codes.Code]struct {
 	codes.Unavailable:        {http.StatusServiceUnavailable, "operation-failed"},
 }
 
-// explain makes a problem of an error of mgmt, whose text has a line for each fault, with a path in front where it is
-// about a node.
+// explain converts an error of mgmt to a problem. The error's text has a line for each fault, which begins with a path
+// if it concerns a node.
 func explain(root *tree.Node, err error) *problem {
 	if p, ok := err.(*problem); ok {
 		return p
@@ -116,7 +116,7 @@ func explain(root *tree.Node, err error) *problem {
 	return p
 }
 
-// write answers with a problem.
+// write sends the problem as the response.
 func (p *problem) write(w http.ResponseWriter) {
 	body, _ := json.Marshal(map[string]any{"ietf-restconf:errors": map[string]any{"error": p.errors}})
 	h := w.Header()

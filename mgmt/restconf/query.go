@@ -9,13 +9,13 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// A view is what of a resource is to be shown (RFC 8040, section 4.8).
+// A view is the part of a resource to show (RFC 8040, section 4.8).
 type view struct {
 	content gpb.GetRequest_DataType
-	depth   int // 0: all
+	depth   int // 0 means all levels
 }
 
-// parseView reads the parameters of a GET.
+// parseView parses the parameters of a GET.
 func parseView(query string) (view, *problem) {
 	var v view
 	values, p := parameters(query, "content", "depth", "with-defaults")
@@ -44,7 +44,7 @@ func parseView(query string) (view, *problem) {
 	return v, nil
 }
 
-// parameters reads a query that may have some parameters, each once.
+// parameters parses a query that may have the known parameters, each once.
 func parameters(query string, known ...string) (map[string]string, *problem) {
 	values, err := url.ParseQuery(query)
 	if err != nil {

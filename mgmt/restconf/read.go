@@ -25,14 +25,15 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request, t target) *problem 
 		return p
 	}
 	if t.node.Writable() {
-		// The tag comes first: of what is changed in between the client has an old one, and is refused to change it.
+		// The tag is read first: if the resource changes in between, the client has an old tag, and its change is
+		// refused.
 		config, err := s.read(r.Context(), t, gpb.GetRequest_CONFIG)
 		if err != nil {
 			return explain(s.root, err)
 		}
 		tag := tagOf(config)
 		w.Header().Set("ETag", tag)
-		// Of state, which the tag is not of, the client may have what is no more.
+		// The tag does not cover state, so a client's copy of state may be outdated.
 		fresh := v.content == gpb.GetRequest_CONFIG || stateless(t.node)
 		if given := header(r.Header, "If-None-Match"); fresh && given != "" && matches(given, tag) {
 			w.WriteHeader(http.StatusNotModified)
@@ -55,7 +56,7 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request, t target) *problem 
 	return nil
 }
 
-// read returns the value of a target as it stands in JSON behind the target's name; nil: it has none.
+// read returns the value of a target in JSON, without the target's name, or nil if it has none.
 func (s *Server) read(ctx context.Context, t target, what gpb.GetRequest_DataType) ([]byte, error) {
 	resp, err := s.engine.Get(ctx, &gpb.GetRequest{
 		Path: []*gpb.Path{t.path}, Type: what, Encoding: gpb.Encoding_JSON_IETF,
@@ -86,7 +87,7 @@ func (s *Server) read(ctx context.Context, t target, what gpb.GetRequest_DataTyp
 	return within(t.node, raw)
 }
 
-// within takes the name of a node's module from its members: gNMI's values stand alone, and here the node is around
+// within removes the name of a node's module from its members. gNMI's values stand alone, but here the node encloses
 // them (RFC 7951, section 4).
 func within(n *tree.Node, raw []byte) ([]byte, error) {
 	if n.Parent == nil || n.Type != nil {
@@ -103,7 +104,7 @@ func within(n *tree.Node, raw []byte) ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// itemOf returns the value of a leaf-list that has only one item; nil: it is not there.
+// itemOf returns the value of a leaf-list that has only one item, or nil if it does not have the item.
 func itemOf(raw []byte, item string) ([]byte, error) {
 	var all []json.RawMessage
 	if err := json.Unmarshal(raw, &all); err != nil {
@@ -118,7 +119,7 @@ func itemOf(raw []byte, item string) ([]byte, error) {
 	return nil, nil
 }
 
-// stateless says that a node, and what is below it, is all configuration.
+// stateless reports whether a node, and all below it, is configuration.
 func stateless(n *tree.Node) bool {
 	if n.Type != nil {
 		return n.Writable()
@@ -126,18 +127,18 @@ func stateless(n *tree.Node) bool {
 	return !slices.ContainsFunc(n.Kids, func(k *tree.Node) bool { return !stateless(k) })
 }
 
-// header is a field of a request that may be over several lines.
+// header returns a field of a request that may span several lines.
 func header(h http.Header, name string) string {
 	return strings.TrimSpace(strings.Join(h.Values(name), ","))
 }
 
-// tagOf is the entity-tag of a resource with such a configuration; nil: none.
+// tagOf returns the entity-tag of a resource with such a configuration; nil means no configuration.
 func tagOf(config []byte) string {
 	sum := sha256.Sum256(config)
 	return fmt.Sprintf(`"%x"`, sum[:16])
 }
 
-// matches says whether a list of entity-tags has one (RFC 9110, section 13.1).
+// matches reports whether a list of entity-tags contains a tag (RFC 9110, section 13.1).
 func matches(list, tag string) bool {
 	for one := range strings.SplitSeq(list, ",") {
 		one = strings.TrimPrefix(strings.TrimSpace(one), "W/")

@@ -9,7 +9,7 @@ import (
 	"tamtam/internal/racetest"
 )
 
-// someRows are a port and what is measured of it.
+// someRows are a port and its measurements.
 var someRows = map[string]string{
 	"CONFIG_DB PORT|Ethernet0":                 "lanes=0,1,2,3 speed=100000 mtu=9100 admin_status=up",
 	"CONFIG_DB PORT|Ethernet4":                 "lanes=4,5,6,7 speed=100000 mtu=9100",
@@ -22,13 +22,13 @@ var someRows = map[string]string{
 	"COUNTERS_DB TAM_TAILSTAMPING_COUNTERS:s1": "MATCHED_PACKETS=7656 MATCHED_BYTES=18446744073709551615",
 }
 
-// A step is one request and what it must come to.
+// A step is one request and its expected response.
 type step struct {
 	request string
 	body    string
 	headers []string
 	code    int
-	want    string   // the answer's body as JSON
+	want    string   // the response's body as JSON
 	tag     string   // or the error-tag of its error
 	words   []string // in its body or, as "Name: text", its headers
 }
@@ -41,13 +41,13 @@ const (
 	newC2      = `{"openconfig-tam:collector":[{"name":"c2","config":{"name":"c2","ip":"10.0.0.2","port":9071}}]}`
 )
 
-// The methods of RFC 8040, section 4, one after another on one switch.
+// The methods of RFC 8040, section 4, work one after another on one switch.
 func TestMethods(t *testing.T) {
 	racetest.Stepped(t)
 	b := newBed(t)
 	b.rows(someRows)
 	for _, s := range []step{
-		// 3.1: where the root is, and what it has.
+		// 3.1: the path and content of the root.
 		{request: "GET /.well-known/host-meta", code: 200, words: []string{"<Link rel='restconf' href='/restconf'/>"}},
 		{request: "GET /restconf", code: 200,
 			want: `{"ietf-restconf:restconf":{"data":{},"operations":{"tamtam-operations:cancel-commit":[null],` +
@@ -65,7 +65,7 @@ func TestMethods(t *testing.T) {
 		{request: "OPTIONS " + c1 + "/state", code: 204, words: []string{"Allow: GET, HEAD, OPTIONS"}},
 		{request: "HEAD " + c1, code: 200, words: []string{"Content-Type: application/yang-data+json", `Etag: "`}},
 
-		// 4.3: GET of an entry, a container, a leaf, a list, a leaf-list, an item, and of what is not there.
+		// 4.3: GET of an entry, a container, a leaf, a list, a leaf-list, an item, and of missing nodes.
 		{request: "GET " + c1 + "/config", code: 200,
 			want: `{"openconfig-tam:config":{"name":"c1","ip":"10.0.0.9","port":9070,"protocol":"UDP","encapsulation":"NONE"}}`},
 		{request: "GET " + c1 + "/config/port", code: 200, want: `{"openconfig-tam:port":9070}`},
@@ -109,7 +109,7 @@ func TestMethods(t *testing.T) {
 		{request: "DELETE /restconf/data/openconfig-acl:acl/tamtam-acl:tables", code: 405, tag: "operation-not-supported"},
 		{request: "PUT " + interfaces + "=Ethernet4", body: `{"openconfig-tam:interfaces":["Ethernet4"]}`, code: 204},
 
-		// 4.6: PATCH merges, into what is there.
+		// 4.6: PATCH merges into an existing resource.
 		{request: "PATCH " + collectors,
 			body: `{"openconfig-tam:collectors":{"collector":[{"name":"c4","config":{"ip":"10.0.0.4","port":9074}}]}}`,
 			code: 204},
@@ -141,7 +141,7 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// check does a step.
+// check executes a step.
 func (b *bed) check(s step) {
 	b.t.Helper()
 	b.t.(*testing.T).Run(s.request, func(t *testing.T) {
@@ -167,7 +167,7 @@ func (b *bed) check(s step) {
 	})
 }
 
-// What a client may write wrongly, and what it is told.
+// Invalid requests are refused with a clear reason.
 func TestBadRequests(t *testing.T) {
 	racetest.Stepped(t)
 	const twin = `{"name":"c9","config":{"name":"c9","ip":"10.0.0.9","port":1}}`
@@ -230,7 +230,7 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
-// Sections 3.4.1 and 3.5.2: two that change the same resource, by what it was when they read it.
+// Sections 3.4.1 and 3.5.2: two clients that change the same resource are coordinated by the tags that they read.
 func TestEntityTags(t *testing.T) {
 	racetest.Stepped(t)
 	b := newBed(t)
@@ -245,7 +245,7 @@ func TestEntityTags(t *testing.T) {
 		{request: "GET " + c1 + "/config", headers: []string{"If-None-Match: " + was}, code: 304},
 		{request: "GET " + c1 + "/config", headers: []string{`If-None-Match: "x"`, "If-None-Match: " + was}, code: 304},
 		{request: "GET " + c1 + "?content=config", headers: []string{"If-None-Match: " + tag(c1)}, code: 304},
-		{request: "GET " + c1, headers: []string{"If-None-Match: " + tag(c1)}, code: 200}, // its state may be another
+		{request: "GET " + c1, headers: []string{"If-None-Match: " + tag(c1)}, code: 200}, // its state may differ
 		{request: "PATCH " + c1 + "/config", body: patch(1), headers: []string{"If-Match: " + was}, code: 204},
 		{request: "GET " + c1 + "/config", headers: []string{"If-None-Match: " + was}, code: 200},
 		{request: "PATCH " + c1 + "/config", body: patch(2), headers: []string{"If-Match: " + was}, code: 412,
@@ -276,7 +276,7 @@ func TestEntityTags(t *testing.T) {
 	}
 }
 
-// Section 4.8: what of a resource is shown.
+// Section 4.8: parameters select the shown part of a resource.
 func TestViews(t *testing.T) {
 	racetest.Stepped(t)
 	b := newBed(t)
@@ -294,7 +294,7 @@ func TestViews(t *testing.T) {
 	}
 }
 
-// Section 4.4.2: operations are asked for by POST, with their input as the body.
+// Section 4.4.2: operations are requested by POST, with their input as the body.
 func TestOperations(t *testing.T) {
 	racetest.Stepped(t)
 	b := newBed(t)

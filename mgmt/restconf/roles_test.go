@@ -32,7 +32,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// tokenRows are rows whose names and values are told apart, and told from everything else: tN.
+// tokenRows are rows whose names and values are unique tokens: tN.
 var tokenRows = map[string]string{
 	"CONFIG_DB PORT|Ethernet0": "lanes=0,1,2,3 speed=100000 alias=t1a index=1 mtu=9100 " +
 		"admin_status=up description=t1b",
@@ -63,11 +63,11 @@ type guarded struct {
 	engine *mgmt.Server
 	clock  *atomic.Int64        // in s since 1970
 	roles  string               // the file
-	all    map[string]*leafSeen // all leaves that there are, by path
+	all    map[string]*leafSeen // all existing leaves, by path
 
-	fields map[string]map[string]bool // by path, what the leaf follows from: DATABASE TABLE|key, and that with a field
+	fields map[string]map[string]bool // by path, what the leaf depends on: DATABASE TABLE|key, and that with a field
 
-	shown map[string]string // to the role, by path
+	shown map[string]string // shown to the role, by path
 	seen  map[string]bool   // tokens in these
 }
 
@@ -89,7 +89,7 @@ func newGuarded(t *testing.T) *guarded {
 	return g
 }
 
-// emptyGuarded is such a server without rows.
+// emptyGuarded returns such a server without rows.
 func emptyGuarded(t *testing.T) *guarded {
 	t.Helper()
 	dir, r := t.TempDir(), swsstest.Start(t)
@@ -115,7 +115,7 @@ func emptyGuarded(t *testing.T) *guarded {
 	return g
 }
 
-// leaves are all that a user is shown.
+// leaves returns all leaves that a user is shown.
 func (g *guarded) leaves(name string) map[string]*leafSeen {
 	g.t.Helper()
 	all := map[string]*leafSeen{}
@@ -135,7 +135,7 @@ func (g *guarded) leaves(name string) map[string]*leafSeen {
 	return all
 }
 
-// follow finds what leaves follow from: without a field of a row those that do are others.
+// follow finds the fields on which leaves depend: it removes each field of a row, and compares.
 func (g *guarded) follow() {
 	g.t.Helper()
 	g.fields = map[string]map[string]bool{}
@@ -150,13 +150,14 @@ func (g *guarded) follow() {
 		db := g.redis.DB(swss.DBName(name)).Client()
 		for text := range strings.FieldsSeq(tokenRows[row]) {
 			field, value, _ := strings.Cut(text, "=")
-			db.HSet(g.t.Context(), key, "NULL", "NULL") // the row is there without it
+			db.HSet(g.t.Context(), key, "NULL", "NULL") // the row exists without the field
 			if err := db.HDel(g.t.Context(), key, field).Err(); err != nil {
 				g.t.Fatal(err)
 			}
 			now := g.leaves("root")
 			for path, leaf := range g.all {
-				said := apart(path) && !strings.HasSuffix(path, "/config/field") // of a row by a word, or a number of entries
+				// A status word about a row, or a number of entries.
+				said := apart(path) && !strings.HasSuffix(path, "/config/field")
 				if is := now[path]; (is == nil || is.val != leaf.val) && !said {
 					note(path, row)
 					note(path, row+" "+field)
@@ -169,7 +170,7 @@ func (g *guarded) follow() {
 			}
 		}
 	}
-	for path, leaf := range g.all { // a row as it is
+	for path, leaf := range g.all { // a raw row
 		if list := leaf.path[0].GetName(); list == "config-rows" {
 			row := "CONFIG_DB " + leaf.path[1].GetKey()["table"] + "|" + leaf.path[1].GetKey()["key"]
 			note(path, row)
@@ -184,7 +185,7 @@ func (g *guarded) follow() {
 	}
 }
 
-// madeOf is the row of CONFIG_DB of which one of APPL_DB is made.
+// madeOf returns the row of CONFIG_DB from which a row of APPL_DB is made.
 func madeOf(row string) string {
 	for _, t := range schema.Tables() {
 		if key, ok := strings.CutPrefix(row, "APPL_DB "+t.Appl+":"); ok && t.Appl != "" && t.Config != "" {
@@ -194,7 +195,7 @@ func madeOf(row string) string {
 	return row
 }
 
-// listOf is the path of the list that a leaf is in, without keys.
+// listOf returns the path, without keys, of the list that contains a leaf.
 func listOf(path []*gpb.PathElem) string {
 	text, last := "", ""
 	for _, el := range path {
@@ -205,7 +206,7 @@ func listOf(path []*gpb.PathElem) string {
 	return last
 }
 
-// entryOf is the path of the entry that a leaf is in.
+// entryOf returns the path of the entry that contains a leaf.
 func entryOf(path []*gpb.PathElem) []*gpb.PathElem {
 	for i := len(path); i > 0; i-- {
 		if len(path[i-1].GetKey()) > 0 {
@@ -215,7 +216,7 @@ func entryOf(path []*gpb.PathElem) []*gpb.PathElem {
 	return path
 }
 
-// shares says whether two leaves are in different lists and follow from the same field, or (rows) of the same row.
+// shares reports whether two leaves are in different lists and depend on the same field, or (rows) on the same row.
 func (g *guarded) shares(a, b string, rows bool) bool {
 	if listOf(g.all[a].path) == listOf(g.all[b].path) {
 		return false
@@ -237,15 +238,15 @@ func (g *guarded) shares(a, b string, rows bool) bool {
 	return false
 }
 
-// alsoAt are where the rows of a list are, too, of which the experiment does not tell: entries that many rows are, and
-// a row that has entries whatever is in it.
+// alsoAt holds further top nodes for rows of a list that the experiment cannot find: entries made from many rows, and a
+// row that has entries whatever it contains.
 var alsoAt = map[string][]string{
 	"/components/component[name=port-":                       {"interfaces", "lldp", "qos", "altmark"},
 	"/config-rows/row[key=localhost][table=DEVICE_METADATA]": {"network-instances", "components", "system", "lldp"},
 }
 
-// covered says whether lines about other places may be why a leaf is not shown: they take away something of an entry
-// that has a row which the leaf follows from.
+// covered reports whether lines for other paths may explain why a leaf is hidden. They must hide something of an entry
+// that has a row on which the leaf depends.
 func (g *guarded) covered(o oracle, text string) bool {
 	for _, r := range o.rules {
 		if r.level > 0 || len(r.elems) == 0 {
@@ -271,7 +272,7 @@ func (g *guarded) covered(o oracle, text string) bool {
 	return false
 }
 
-// secret is the text of a value as whoever is no administrator gets it.
+// secret returns a text as shown to users who are no administrators.
 func secret(text string) string {
 	return strings.NewReplacer("passkey=t9a", "passkey=********", "secret=t8b", "secret=********").Replace(text)
 }
@@ -284,7 +285,7 @@ func (g *guarded) write(text string) {
 	g.clock.Add(2)
 }
 
-// as is the context of what a user asks for.
+// as returns the context of a user's request.
 func (g *guarded) as(name string) context.Context {
 	g.t.Helper()
 	c, leave, err := g.engine.Admit(g.request(name), "RESTCONF", false)
@@ -348,7 +349,7 @@ func elemsText(elems []*gpb.PathElem) string {
 	return b.String()
 }
 
-// somePath is the path of a leaf that there is, cut somewhere, without some keys.
+// somePath returns the path of an existing leaf, cut at a random position, without some keys.
 func (g *guarded) somePath(r *rand.Rand, keep float64) []*gpb.PathElem {
 	texts := slices.Sorted(maps.Keys(g.all))
 	path := g.all[texts[r.IntN(len(texts))]].path
@@ -368,11 +369,11 @@ func (g *guarded) somePath(r *rand.Rand, keep float64) []*gpb.PathElem {
 	return out
 }
 
-// someRules are rules of the role r, as lines and for the oracle.
+// someRules returns random rules of the role r, as lines and for the oracle.
 func (g *guarded) someRules(r *rand.Rand) (string, oracle) {
 	o := oracle{root: g.engine.Root()}
 	lines := map[string]int{}
-	if r.IntN(2) == 0 { // what is said below takes something away
+	if r.IntN(2) == 0 { // then lines below may hide something
 		lines["/"] = 1 + r.IntN(2)
 		o.rules = append(o.rules, ruling{lines["/"], nil})
 	}
@@ -395,8 +396,8 @@ func (g *guarded) someRules(r *rand.Rand) (string, oracle) {
 	return b.String(), o
 }
 
-// look finds what the role sees: leaves, and tokens in any of them. What its lines leave of each path by itself is all
-// shown, but for what lines take away at other places where it is: that is not.
+// look records the leaves that the role sees, and their tokens. It checks that they are all that its lines leave,
+// except data that lines hide at other paths.
 func (g *guarded) look(o *oracle) {
 	g.t.Helper()
 	g.seen, g.shown = map[string]bool{}, map[string]string{}
@@ -430,7 +431,7 @@ func (g *guarded) look(o *oracle) {
 
 var tokens = regexp.MustCompile(`\bt\d+[a-z]\b`)
 
-// leaks checks that an answer has no token that the role does not see anywhere, besides those that were asked with.
+// leaks checks that an answer contains only tokens that the role sees somewhere, or that were part of the request.
 func (g *guarded) leaks(asked, answer string) {
 	g.t.Helper()
 	of := tokens.FindAllString(asked, -1)
@@ -441,8 +442,8 @@ func (g *guarded) leaks(asked, answer string) {
 	}
 }
 
-// TestRandomRoles: whatever lines a role has, it sees and changes by every way in just what a look at each line for
-// each node says; and no answer, nor any error, tells more.
+// Whatever lines a role has, it sees and changes exactly what an evaluation of each line for each node permits, by
+// every protocol. No answer or error reveals more.
 func TestRandomRoles(t *testing.T) {
 	g := newGuarded(t)
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 8, Short: 1}, func(t *testing.T, seed uint64) {
@@ -492,7 +493,7 @@ func (g *guarded) checkRead(o oracle, path []*gpb.PathElem) {
 	}
 }
 
-// isBelow says whether a leaf is at or below a path, of which keys may be missing.
+// isBelow reports whether a leaf is at or below a path, which may lack keys.
 func isBelow(leaf, path []*gpb.PathElem) bool {
 	if len(leaf) < len(path) {
 		return false
@@ -541,10 +542,11 @@ func (g *guarded) compare(
 	}
 }
 
-// checkREST compares a GET with what the oracle leaves of the administrator's.
+// checkREST compares a GET with the part of the administrator's that the oracle permits.
 func (g *guarded) checkREST(o oracle, path []*gpb.PathElem) {
 	g.t.Helper()
-	for i, el := range path { // a list is named whole, or one entry by all keys, and nothing is below a whole list
+	// A URI names a list without keys, or one entry by all keys, and nothing below a list without keys.
+	for i, el := range path {
 		if keys := o.node(path[:i+1]).Keys(); len(el.GetKey()) < len(keys) {
 			el = &gpb.PathElem{Name: el.GetName()}
 			path = append(slices.Clone(path[:i]), el)
@@ -585,7 +587,7 @@ func (g *guarded) checkREST(o oracle, path []*gpb.PathElem) {
 	}
 }
 
-// pruned is what the oracle leaves of an answer.
+// pruned returns the part of an answer that the oracle permits.
 func (g *guarded) pruned(o oracle, path []*gpb.PathElem, whole string) any {
 	g.t.Helper()
 	var is map[string]any
@@ -614,7 +616,7 @@ func basic(name string) string {
 	return strings.TrimPrefix(r.Header.Get("Authorization"), "Basic ")
 }
 
-// checkSet asks for a change, and whether it is refused as the oracle says.
+// checkSet requests a change, and checks that it is refused exactly when the oracle forbids it.
 func (g *guarded) checkSet(o oracle, r *rand.Rand) {
 	g.t.Helper()
 	path := g.somePath(r, 0.9)
@@ -643,7 +645,7 @@ func (g *guarded) checkSet(o oracle, r *rand.Rand) {
 	g.leaks(req.String(), fmt.Sprint(err))
 	after := g.config()
 	if len(path) > 0 && path[0].GetName() == "config-rows" && o.limits() && status.Code(err) == codes.PermissionDenied {
-		may = false // the row is in another place, too
+		may = false // the row appears at another path, too
 	}
 	if denied := status.Code(err) == codes.PermissionDenied; denied == may || denied && after != before {
 		g.t.Errorf("%v: %v, want it denied: %v; changed: %v", req, err, !may, after != before)
@@ -656,12 +658,12 @@ func (g *guarded) checkSet(o oracle, r *rand.Rand) {
 	}
 }
 
-// limits says whether a line other than that for all allows less than to write.
+// limits reports whether a line other than that for all allows less than write.
 func (o oracle) limits() bool {
 	return slices.ContainsFunc(o.rules, func(r ruling) bool { return len(r.elems) > 0 && r.level < 2 })
 }
 
-// isKey says whether the leaf of a path repeats a key of the list that it is in.
+// isKey reports whether the leaf of a path repeats a key of its list.
 func isKey(o oracle, path []*gpb.PathElem) bool {
 	name := path[len(path)-1].GetName()
 	for i := range path[:len(path)-1] {

@@ -34,7 +34,7 @@ const (
 	idleTime   = 5 * time.Minute
 )
 
-// Config says what is served, where.
+// Config configures a server.
 type Config struct {
 	Engine *mgmt.Server
 	Addr   string // TCP, "host:port"
@@ -75,7 +75,7 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// Addr is the address that the server listens on, with the port that the system chose.
+// Addr returns the address that the server listens on, with the port that the system chose.
 func (s *Server) Addr() string { return s.web.Addr() }
 
 // Serve answers until ctx ends.
@@ -99,7 +99,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serve answers a request, or says what is wrong with it.
+// serve answers a request, or returns the problem with it.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) *problem {
 	path := r.URL.EscapedPath()
 	if path == hostMeta {
@@ -127,12 +127,12 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) *problem {
 	return s.other(w, r, strings.TrimSuffix(below, "/"))
 }
 
-// reads says of a method that it changes nothing.
+// reads reports whether a method changes nothing.
 func reads(method string) bool {
 	return slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodOptions}, method)
 }
 
-// data serves the datastore and what is in it.
+// data serves the datastore and its nodes.
 func (s *Server) data(w http.ResponseWriter, r *http.Request, path string) *problem {
 	if value, ok := described(path); ok {
 		return s.constant(w, r, value)
@@ -163,7 +163,7 @@ func (s *Server) data(w http.ResponseWriter, r *http.Request, path string) *prob
 	return notAllowed("there is no method %s: %s", shown(r.Method), t.allowed())
 }
 
-// allowed are the methods of a target.
+// allowed returns the methods of a target.
 func (t target) allowed() string {
 	methods := "GET, HEAD, OPTIONS"
 	switch {
@@ -177,7 +177,7 @@ func (t target) allowed() string {
 	return methods + ", POST, PUT, PATCH, DELETE"
 }
 
-// acceptable refuses a request whose Accept has none of some media types.
+// acceptable refuses a request whose Accept has none of the media types.
 func acceptable(r *http.Request, kinds ...string) *problem {
 	given := r.Header.Values("Accept")
 	if len(given) == 0 {

@@ -10,7 +10,7 @@ import (
 	"tamtam/mgmt/tree"
 )
 
-// show cuts a value of a node to what is to be seen of it.
+// show cuts a value of a node to the view.
 func (v view) show(n *tree.Node, raw []byte) ([]byte, error) {
 	if v.depth == 0 {
 		return raw, nil
@@ -24,7 +24,7 @@ func (v view) show(n *tree.Node, raw []byte) ([]byte, error) {
 	return json.Marshal(cut(n, value, v.depth))
 }
 
-// cut leaves away what is deeper than levels, of which a value is the first.
+// cut removes all that is deeper than levels; the value itself is the first level.
 func cut(n *tree.Node, value any, levels int) any {
 	switch value := value.(type) {
 	case []any:
@@ -49,7 +49,7 @@ func cut(n *tree.Node, value any, levels int) any {
 	return value
 }
 
-// child is the child that a member of an object stands for; nil: there is none.
+// child returns the child for a member of an object, or nil if there is none.
 func child(n *tree.Node, member string) *tree.Node {
 	return n.Kid[member[strings.IndexByte(member, ':')+1:]]
 }

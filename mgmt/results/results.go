@@ -1,6 +1,6 @@
-// Package results keeps what a collector of alternate marking has found, as rows that package mgmt serves.
+// Package results stores the results of an alternate-marking collector as rows that package mgmt serves.
 //
-// What belongs here: results as rows. Not: how they are found.
+// What belongs here: results as rows. How they are computed belongs elsewhere.
 package results
 
 import (
@@ -15,17 +15,17 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Rows keeps the last result of each segment in COUNTERS_DB. A nil one keeps nothing.
+// Rows stores the last result of each segment in COUNTERS_DB. A nil one stores nothing.
 type Rows struct {
 	redis *swss.Redis
-	last  map[string]uint64 // the period that a row has
+	last  map[string]uint64 // the period of each row
 }
 
-// New returns what keeps results in Redis.
+// New returns a store of results in Redis.
 func New(r *swss.Redis) *Rows { return &Rows{redis: r, last: map[string]uint64{}} }
 
-// Write replaces whole rows at once, without what is not known. A revised result does not replace
-// one for a later period.
+// Write replaces whole rows in one transaction, without unknown values. A revised result does not replace one for a
+// later period.
 func (w *Rows) Write(ctx context.Context, results []marks.Result) error {
 	if w == nil {
 		return nil
@@ -44,7 +44,7 @@ func (w *Rows) Write(ctx context.Context, results []marks.Result) error {
 		pipe.Del(ctx, name)
 		pipe.HSet(ctx, name, row.Fields())
 	}
-	whole, done := grace.After(ctx, time.Second) // the last results come when ctx has ended
+	whole, done := grace.After(ctx, time.Second) // the last results come after ctx has ended
 	defer done()
 	if _, err := pipe.Exec(whole); err != nil {
 		return fmt.Errorf("results to %s of COUNTERS_DB: %w", schema.CountersAltMarkPath, err)
@@ -59,7 +59,7 @@ func (w *Rows) Close() {
 	}
 }
 
-// maxRowReasons is how many reasons a row has: a wide graph may have several of each of its switches.
+// maxRowReasons bounds the reasons of a row: a wide graph may have several for each of its switches.
 const maxRowReasons = 32
 
 func rowReasons(all []string) string {

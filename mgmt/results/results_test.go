@@ -14,8 +14,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A row has the last period alone, and nothing of those before; a result of an earlier period
-// that is revised leaves it.
+// A row contains only the last period. A revised result of an earlier period does not change it.
 func TestResultRows(t *testing.T) {
 	r := swsstest.Start(t)
 	w := New(r)
@@ -57,7 +56,7 @@ func TestResultRows(t *testing.T) {
 	}
 }
 
-// The row of a graph as wide as graphs may be, of which each switch has something to say, can be read again.
+// The row of the widest possible graph, with a reason for each switch, can be read again.
 func TestResultRowOfWideGraph(t *testing.T) {
 	r := marks.Result{Path: "web", From: "leaf1", To: strings.Repeat("spine-99+", 255) + "spine-99", Status: marks.Flagged}
 	for i := range 256 {

@@ -11,7 +11,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// most returns the most that may be done with a row as it is, by the lines about entries that have it.
+// most returns the highest level allowed for a raw row, by the lines about entries that have it.
 func (v *View) most(db swss.DBName, table, key string) access.Level {
 	least := access.Write
 	if !v.lines {
@@ -28,8 +28,8 @@ func (v *View) most(db swss.DBName, table, key string) access.Level {
 	return least
 }
 
-// limit is the least that lines of the file, but that for all, leave of a node: of any of the entries that a pattern
-// means.
+// limit returns the lowest level that lines of the file grant for a node in any of the entries that a pattern matches.
+// The line for all does not count.
 func (v *View) limit(n *tree.Node, keys []string) access.Level {
 	least := access.Write
 	for _, g := range v.grants[n] {
@@ -44,20 +44,20 @@ func (v *View) limit(n *tree.Node, keys []string) access.Level {
 	return least
 }
 
-// Paths of what shows rows of CONFIG_DB as they are.
+// Paths of raw rows of CONFIG_DB.
 const (
 	RowsPath    = "/config-rows/row"
 	changesPath = "/configurations/configuration/change"
 )
 
-// MayWriteRow reports whether the role may write a row of CONFIG_DB as it is.
+// MayWriteRow reports whether the role may write a raw row of CONFIG_DB.
 func (v *View) MayWriteRow(table, key string) bool {
 	return v.Wholly(v.RowsAsTheyAre(), []string{table, key}) && v.most(swss.ConfigDB, table, key) >= access.Write
 }
 
-// MayReadRow reports whether no line takes away from the role the reading of a row of a database as it is: by another
-// of the paths where it is as it is than the list it is in, if any, or because the role may not read all that other
-// lists make of it.
+// MayReadRow reports whether no line hides a raw row of a database from the role. A line may hide it at another path of
+// raw rows than that of the list in, if any. It is also hidden if the role may not read all that other lists show of
+// it.
 func (v *View) MayReadRow(in *tree.List, db swss.DBName, table, key string) bool {
 	if v == nil {
 		return true
@@ -85,15 +85,16 @@ func (v *View) MayReadRow(in *tree.List, db swss.DBName, table, key string) bool
 	return v.most(db, table, key) >= access.Read
 }
 
-// hiddenAsIs reports whether a line takes away a row of CONFIG_DB as it is, by another list than the one it is in.
+// hiddenAsIs reports whether a line hides a raw row of CONFIG_DB, at another path than that of the list in.
 func (v *View) hiddenAsIs(in *tree.List, table, key string) bool {
 	row, change := v.model.Find(RowsPath+"/config/field"), v.model.Find(changesPath+"/state/is")
 	return in != row.List && v.limit(row, []string{table, key}) < access.Read ||
 		in != change.List && v.limit(change, []string{tree.Wildcard, table, key}) < access.Read
 }
 
-// MayChangeRow reports whether a Set of the tree could turn one content of a row into another: the entry that the row
-// makes up is the role's to write, or each leaf in which the two differ, and these say all in which the rows differ.
+// MayChangeRow reports whether a Set of the tree could change a row from one content to another. The role must be
+// allowed to write either the entry that the row makes up, or each leaf that differs. These leaves must cover all
+// differences of the rows.
 func (v *View) MayChangeRow(table, key string, was, is map[string]string) bool {
 	for _, a := range v.model.Aliases(swss.ConfigDB, table, key) {
 		if !a.List.Node.Writable() || !a.Row.Written() || slices.Contains(a.Keys, tree.Wildcard) {
@@ -109,7 +110,8 @@ func (v *View) MayChangeRow(table, key string, was, is map[string]string) bool {
 	return false
 }
 
-// mayTurn reports whether the leaves of an entry that the role may write say all in which two contents of a row differ.
+// mayTurn reports whether the leaves of an entry that the role may write cover all differences between two contents of
+// a row.
 func (v *View) mayTurn(a tree.Alias, was, is map[string]string) bool {
 	turned := maps.Clone(was)
 	for _, n := range a.List.Leaves {
@@ -131,5 +133,5 @@ func (v *View) mayTurn(a tree.Alias, was, is map[string]string) bool {
 	return maps.Equal(turned, is)
 }
 
-// RowsAsTheyAre is the list of the rows of CONFIG_DB as they are.
+// RowsAsTheyAre returns the list of the raw rows of CONFIG_DB.
 func (v *View) RowsAsTheyAre() *tree.Node { return v.model.Find(RowsPath) }

@@ -1,4 +1,4 @@
-// Package rights says what a role may do with the tree of YANG and with the rows of the databases as they are. What
-// belongs here: what follows from the lines of a role, wherever the data that they are about is, too. Who has which
-// role is no matter of it.
+// Package rights decides what a role may do with the tree of YANG and with raw rows of the databases. What belongs
+// here: the consequences of a role's lines, for their data at any path. The assignment of roles to users belongs
+// elsewhere.
 package rights

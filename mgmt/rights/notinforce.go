@@ -1,4 +1,4 @@
 package rights
 
-// AllRows is the key in the list of a table that the switch does not have.
+// AllRows is the key, in the list of what is not in force, of a table that the switch does not have.
 const AllRows = "(all)"

@@ -15,19 +15,19 @@ import (
 // hiddenText is shown instead of such a text.
 const hiddenText = "not shown: it names what the role may not read"
 
-// textFields are the fields of STATE_DB, and of what is made of it, that contain such texts.
+// textFields returns the fields of STATE_DB, and of rows made from it, that contain such texts.
 func textFields() []string {
 	return append(schema.UnappliedKinds(), schema.FieldReason, schema.AlarmText, "unapplied")
 }
 
 // A Censor hides texts from a role during one request.
 type Censor struct {
-	hidden map[string]bool // names of rows that the role may not read; nil: not looked up yet
+	hidden map[string]bool // names of rows that the role may not read; nil until looked up
 	long   []string        // those of hidden that a text may contain in several words
 	failed bool            // CONFIG_DB could not be read, so that all texts are hidden
 }
 
-// lookUp looks up which rows a role may not read. A name that another row has, which the role may read, is not hidden.
+// lookUp finds the rows that a role may not read. A name that also belongs to a readable row is not hidden.
 func (c *Censor) lookUp(ctx context.Context, v *View, config *swss.DB) {
 	if c.hidden != nil {
 		return
@@ -62,7 +62,7 @@ func (c *Censor) lookUp(ctx context.Context, v *View, config *swss.DB) {
 func namesIn(key string) []string {
 	names := []string{key, strings.ReplaceAll(key, "|", ":")} // as in CONFIG_DB and in APPL_DB
 	for _, part := range strings.FieldsFunc(key, func(r rune) bool { return r == '|' || r == ',' }) {
-		if strings.Trim(part, "0123456789-") != "" { // a number alone names nothing
+		if strings.Trim(part, "0123456789-") != "" { // a number alone is not a name
 			names = append(names, part)
 		}
 	}
@@ -72,7 +72,7 @@ func namesIn(key string) []string {
 // betweenWords reports whether a character separates the words of a text.
 func betweenWords(r rune) bool { return strings.ContainsRune(" \t\n\x00,;()[]\"'|=", r) }
 
-// text returns a text, or [hiddenText] if it names a row that is hidden. The parts of a list have a zero byte between.
+// text returns a text, or [hiddenText] if it names a hidden row. The parts of a list are separated by zero bytes.
 func (c *Censor) text(text string) string {
 	list := strings.Split(text, "\x00")
 	for i, part := range list {
@@ -106,7 +106,7 @@ func (c *Censor) Fields(ctx context.Context, v *View, r *swss.Redis, row map[str
 	return shown
 }
 
-// Names removes the fields of a hash whose names or values name a row that is hidden.
+// Names removes the fields of a hash whose names or values name a hidden row.
 func (c *Censor) Names(ctx context.Context, v *View, r *swss.Redis, hash map[string]string) {
 	c.lookUp(ctx, v, r.DB(swss.ConfigDB))
 	maps.DeleteFunc(hash, func(field, value string) bool { return c.hides(field) || c.hides(value) })

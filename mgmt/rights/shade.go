@@ -10,19 +10,18 @@ import (
 	"tamtam/swss/schema"
 )
 
-// What a line takes away of one list is often in another, too: a rule is an entry of OpenConfig's ACL and of the tables
-// as SONiC has them. There is no list of that. It is tried: fields of a row on which a leaf depends that the role may
-// not read are those without which, or with another value of which, the leaf would be another. What depends on these in
-// the other list is not shown either.
+// Data that a line hides in one list often appears in another, too: a rule is an entry of OpenConfig's ACL and of the
+// raw tables. There is no list of that; it is tried. If the role may not read a leaf, the row's fields that can change
+// the leaf's value are hidden. Leaves of the other list that depend on these fields are hidden, too.
 
-// A shadow is a row of a group that another group has too, of which lines take something away.
+// A shadow is a row of a group that another group has too, in which lines hide something.
 type shadow struct {
-	row  int // of the group
+	row  int // index in the group
 	of   tree.Bound
-	made bool // it is the row of APPL_DB that is made of the other's row of CONFIG_DB
+	made bool // it is the row of APPL_DB that is made from the other's row of CONFIG_DB
 }
 
-// findShadows notes the groups with rows of which lines take something away elsewhere.
+// findShadows finds the groups with rows in which lines hide something at another path.
 func (v *View) findShadows() {
 	v.shadows = map[*tree.List][]shadow{}
 	if !v.Blind {
@@ -49,7 +48,7 @@ func (v *View) findShadows() {
 	}
 }
 
-// madeOf returns the tables of CONFIG_DB of which rows of APPL_DB are made.
+// madeOf returns the tables of CONFIG_DB from which rows of APPL_DB are made.
 func madeOf(r *tree.ListRow) (ids []tree.TableID) {
 	for _, t := range schema.Tables() {
 		if r.DB == swss.ApplDB && t.Appl == r.Table && t.Config != "" {
@@ -59,7 +58,7 @@ func madeOf(r *tree.ListRow) (ids []tree.TableID) {
 	return ids
 }
 
-// takes reports whether lines take away something of the entries that have a row.
+// takes reports whether lines hide something of the entries that have a row.
 func (v *View) takes(b tree.Bound) bool {
 	taken := func(n *tree.Node) bool {
 		return slices.ContainsFunc(v.grants[n], func(g grant) bool { return !g.implied && g.level < access.Read })
@@ -69,7 +68,8 @@ func (v *View) takes(b tree.Bound) bool {
 	})
 }
 
-// Shade notes which leaves of an entry are not shown because of what lines take away elsewhere; false: the whole entry.
+// Shade hides the leaves of an entry whose data lines hide at other paths. It returns false if the whole entry is
+// hidden.
 func (v *View) Shade(e *tree.Entry) bool {
 	for _, s := range v.shadows[e.List] {
 		if s.of.List == e.List {
@@ -92,7 +92,7 @@ func (v *View) Shade(e *tree.Entry) bool {
 			continue
 		}
 		fields, all := v.taken(s.of, keys, r, e.Rows[s.row])
-		// The entry is the same as one that the role may not read, unless the row only says that there is that one.
+		// The entry equals one that the role may not read, unless the row only shows the existence of that one.
 		same := s.of.Row.Written() || s.of.Row.Template.Gather >= 0 || all || len(fields) > 0
 		whole := same && v.limit(s.of.List.Node, keys) < access.Read && len(s.of.Row.Template.Keys) > 0
 		if whole && r.Entry {
@@ -101,7 +101,7 @@ func (v *View) Shade(e *tree.Entry) bool {
 		all = all || whole
 		switch {
 		case !all && len(fields) == 0:
-		case r.Entry && r.Template.Gather >= 0: // its keys are made of them
+		case r.Entry && r.Template.Gather >= 0: // its keys are made from these fields
 			return false
 		default:
 			e.ShadeLeaves(s.row, fields, all)
@@ -110,8 +110,8 @@ func (v *View) Shade(e *tree.Entry) bool {
 	return true
 }
 
-// shadeTops hides leaves that are in no list and follow from the same fields of a row as a leaf that the role may not
-// read and that is below another node at the top.
+// shadeTops hides leaves outside of lists that depend on the same fields of a row as an unreadable leaf below another
+// top node.
 func (v *View) shadeTops(e *tree.Entry, row int) {
 	rec := e.Rows[row]
 	for _, n := range e.List.Leaves {
@@ -134,7 +134,7 @@ func (v *View) shadeTops(e *tree.Entry, row int) {
 	}
 }
 
-// top is the node at the top that a node is below.
+// top returns the top-level node above a node.
 func top(n *tree.Node) *tree.Node {
 	for n.Parent != nil && n.Parent.Parent != nil {
 		n = n.Parent
@@ -142,7 +142,7 @@ func top(n *tree.Node) *tree.Node {
 	return n
 }
 
-// entries returns a pattern of the other group's entries that have the row of an entry; false: there is none.
+// entries returns a pattern of the other group's entries that have the row of an entry. ok is false if there is none.
 func (s shadow) entries(e *tree.Entry) (keys []string, ok bool) {
 	r := e.List.Rows[s.row]
 	if e.Rows[s.row] == nil {
@@ -152,7 +152,7 @@ func (s shadow) entries(e *tree.Entry) (keys []string, ok bool) {
 		keys = tree.Extend(nil, s.of.List)
 	} else {
 		key := r.Template.Expand(e.Keys, e.Own())
-		if s.made { // with a bar for the first colon, since an address may have others
+		if s.made { // with a bar for the first colon only, since an address may contain others
 			key = strings.Replace(key, ":", "|", 1)
 		}
 		if keys, ok = s.of.Row.Template.Match(key, len(s.of.List.Keys)); !ok {
@@ -165,7 +165,7 @@ func (s shadow) entries(e *tree.Entry) (keys []string, ok bool) {
 	return keys, true
 }
 
-// taken returns the fields of a row on which leaves depend that the role may not read; all: it may be any.
+// taken returns the fields of a row on which unreadable leaves depend. all means that it may be any field.
 func (v *View) taken(
 	b tree.Bound, keys []string, r *tree.ListRow, rec map[string]string,
 ) (fields map[string]bool, all bool) {

@@ -14,45 +14,46 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A View is what one role may do with each node of the tree. nil: everything, as the process itself may. It is asked
-// at the few places that every way in comes through: what a path of a Get or Subscribe means (see, sees), what of an
-// entry is read (entry.value), what a Set does (tx), which operation is done.
+// A View is the rights of one role for each node of the tree. nil means everything, as for the process itself. It is
+// consulted at the few places that every request passes: resolving the path of a Get or Subscribe (See, Reads), reading
+// an entry (tree.Entry.Value), executing a Set (set.Tx), and operations.
 type View struct {
 	Role    access.Role
-	rules   string                 // that it was made of
-	grants  map[*tree.Node][]grant // those that count first come first; the last holds whatever the keys
+	rules   string                 // the text that it was made from
+	grants  map[*tree.Node][]grant // in order of precedence; the last applies to all keys
 	below   map[*tree.Node]reach
-	Keyed   map[*tree.List]bool // lists in which it depends on keys what may be read
+	Keyed   map[*tree.List]bool // lists in which the right to read depends on keys
 	ops     map[string]access.Level
-	raw     []access.Rule // of sonic-db
+	raw     []access.Rule // for origin sonic-db
 	model   *tree.Model
-	lines   bool                    // the file has lines but that for all, which hold for all places where the data is
-	Blind   bool                    // one of them takes away the reading of something
-	shadows map[*tree.List][]shadow // what of other lists they take away with it
+	lines   bool                    // the file has lines, except that for all, that hold wherever their data appears
+	Blind   bool                    // one of them hides something
+	shadows map[*tree.List][]shadow // what they hide of other lists
 }
 
 // A grant is a level for entries with some keys.
 type grant struct {
-	level   access.Level
-	keys    []string // by the index of the group's keys, no more than the rule's path has; wildcard: any
-	implied bool     // it is of the line for all, "/", or built in: it takes nothing away at other paths
+	level access.Level
+	// By the index of the group's keys, at most as many as in the rule's path; the wildcard stands for any.
+	keys    []string
+	implied bool // from the line for all, "/", or built in: it hides nothing at other paths
 }
 
-// reach sums up what may be done at a node and below.
+// A reach sums up the rights for a node and all below.
 type reach struct {
-	most       access.Level // with any of its leaves
-	least      access.Level // with all that a Set can write
+	most       access.Level // for any of its leaves
+	least      access.Level // for all that a Set can write
 	leastKnown bool         // there is something that a Set can write
 	keyed      bool         // both depend on keys
 }
 
-// OperationsNode is where operations are, in paths.
+// OperationsNode is the top-level node of operations in paths.
 const OperationsNode = "operations"
 
-// OperationsModule is the module of YANG that has them.
+// OperationsModule is the YANG module of the operations.
 const OperationsModule = "tamtam-operations"
 
-// newView compiles the rules of a role, those that count first coming first, for operations of these names.
+// newView compiles the rules of a role, in order of precedence, for operations of these names.
 func newView(m *tree.Model, role access.Role, rules []access.Rule, operations []string) (*View, error) {
 	v := &View{
 		Role: role, model: m, grants: map[*tree.Node][]grant{}, below: map[*tree.Node]reach{}, Keyed: map[*tree.List]bool{},
@@ -97,7 +98,7 @@ func newView(m *tree.Model, role access.Role, rules []access.Rule, operations []
 	return v, nil
 }
 
-// operation takes a rule that is about operations; false: it is not.
+// operation applies a rule for operations. It returns false if the rule is for other nodes.
 func (v *View) operation(r access.Rule) bool {
 	if len(r.Path.Elems) == 0 || strings.TrimPrefix(r.Path.Elems[0].Name, OperationsModule+":") != OperationsNode {
 		return false
@@ -129,7 +130,7 @@ func ruleError(r access.Rule, format string, args ...any) error {
 	return fmt.Errorf("line %d: %s: %s", r.Line, r.Path, fmt.Sprintf(format, args...))
 }
 
-// ruled is the node that a rule is about, and its keys.
+// ruled returns the node of a rule, and its keys.
 func ruled(m *tree.Model, r access.Rule) (*tree.Node, []string, error) {
 	if o := r.Path.Origin; o != "" && o != tree.DefaultOrigin {
 		return nil, nil, ruleError(r, "there is no origin %q, there are %s and %s", o, tree.DefaultOrigin, access.SonicDB)
@@ -148,7 +149,7 @@ func ruled(m *tree.Model, r access.Rule) (*tree.Node, []string, error) {
 	return ts[0].Node, ts[0].Keys, nil
 }
 
-// spread gives a node and all below their grants, and sums them up. above are those of the parent.
+// spread sets the grants of a node and all below, and sums them up. above holds those of the parent.
 func (v *View) spread(n *tree.Node, above []grant, of map[*tree.Node][]grant) reach {
 	own := of[n]
 	grants := above
@@ -160,7 +161,7 @@ func (v *View) spread(n *tree.Node, above []grant, of map[*tree.Node][]grant) re
 	}
 	v.grants[n] = grants
 	var sum reach
-	if n.Type != nil || n.IsList && n.Writable() { // an entry is made and deleted as such
+	if n.Type != nil || n.IsList && n.Writable() { // an entry is created and deleted as such
 		sum = reachOf(grants)
 		sum.leastKnown = n.Writable()
 	}
@@ -202,7 +203,7 @@ func (g grant) always() bool {
 	return !slices.ContainsFunc(g.keys, func(k string) bool { return k != tree.Wildcard })
 }
 
-// fits says of a pattern of keys whether the grant holds for some of them, and whether for all.
+// fits reports whether the grant holds for some of the keys that a pattern matches, and whether for all.
 func (g grant) fits(keys []string) (some, all bool) {
 	all = true
 	for i, k := range g.keys {
@@ -217,8 +218,8 @@ func (g grant) fits(keys []string) (some, all bool) {
 	return true, all
 }
 
-// level is what may be done with a node, all keys given. That a list's entry has a key is told with whatever may be
-// seen in it.
+// level returns the level for a node, all keys given. Keys of a list's entry are shown with anything that may be seen
+// in it.
 func (v *View) level(n *tree.Node, keys []string) access.Level {
 	for _, g := range v.grants[n] {
 		if _, all := g.fits(keys); all {
@@ -236,7 +237,8 @@ func (v *View) Reads(n *tree.Node, keys []string) bool {
 	return v.level(n, keys) >= access.Read
 }
 
-// Some says whether something at or below a node may be so much, of one of the entries that a pattern of keys means.
+// Some reports whether the role has a level for something at or below a node, in one of the entries that a pattern
+// matches.
 func (v *View) Some(n *tree.Node, keys []string, want access.Level) bool {
 	if v == nil {
 		return true
@@ -259,7 +261,7 @@ func (v *View) Some(n *tree.Node, keys []string, want access.Level) bool {
 	return false
 }
 
-// Wholly says whether a Set may write all at and below a node, of all entries that a pattern of keys means.
+// Wholly reports whether a Set may write all at and below a node, in all entries that a pattern matches.
 func (v *View) Wholly(n *tree.Node, keys []string) bool {
 	if v == nil {
 		return true
@@ -279,7 +281,7 @@ func (v *View) Wholly(n *tree.Node, keys []string) bool {
 	})
 }
 
-// Everywhere says whether a node itself may be written, of all entries that a pattern of keys means.
+// Everywhere reports whether a node itself may be written, in all entries that a pattern matches.
 func (v *View) Everywhere(n *tree.Node, keys []string) bool {
 	for _, g := range v.grants[n] {
 		some, all := g.fits(keys)
@@ -293,7 +295,7 @@ func (v *View) Everywhere(n *tree.Node, keys []string) bool {
 	return false
 }
 
-// Filter is a filter of nodes less those of which nothing may be read.
+// Filter returns a filter of nodes without those of which nothing may be read.
 func (v *View) Filter(of func(*tree.Node) bool) func(*tree.Node) bool {
 	if v == nil {
 		return of
@@ -301,7 +303,7 @@ func (v *View) Filter(of func(*tree.Node) bool) func(*tree.Node) bool {
 	return func(n *tree.Node) bool { return of(n) && v.leaf(n) }
 }
 
-// leaf says of a leaf whether it may be read with some keys.
+// leaf reports whether the role may read a leaf with some keys.
 func (v *View) leaf(n *tree.Node) bool {
 	if n.IsListKey() {
 		n = n.Parent
@@ -309,7 +311,7 @@ func (v *View) leaf(n *tree.Node) bool {
 	return v.below[n].most >= access.Read
 }
 
-// See returns the targets of a path of which something may be read. A path of names that means nothing else is refused.
+// See returns the targets of a path of which something may be read. A path without wildcards that has none is refused.
 func (v *View) See(ts []tree.Target, paths ...*gpb.Path) ([]tree.Target, error) {
 	if v == nil {
 		return ts, nil
@@ -329,7 +331,7 @@ func (v *View) See(ts []tree.Target, paths ...*gpb.Path) ([]tree.Target, error) 
 	return nil, v.Refusal(ts[0].Text(), "read")
 }
 
-// coversRow reports whether a target is a row as it is that the role may not read.
+// coversRow reports whether a target is a raw row that the role may not read.
 func (v *View) coversRow(t tree.Target) bool {
 	if t.Wild() || t.Node.List.Parent == nil {
 		return false
@@ -338,12 +340,12 @@ func (v *View) coversRow(t tree.Target) bool {
 	return ok && !v.MayReadRow(t.Node.List, swss.ConfigDB, table, key)
 }
 
-// Refusal is the error of what the role may not.
+// Refusal returns the error for a forbidden action.
 func (v *View) Refusal(what, verb string) error {
 	return status.Errorf(codes.PermissionDenied, "%s: role %s may not %s it", what, v.Role, verb)
 }
 
-// May refuses an operation.
+// May refuses an operation that the role may not perform.
 func (v *View) May(operation string) error {
 	if v == nil || v.ops[operation] >= access.Write {
 		return nil
@@ -351,7 +353,7 @@ func (v *View) May(operation string) error {
 	return v.Refusal("/"+OperationsNode+"/"+operation, "do")
 }
 
-// Anything says whether the role may change anything.
+// Anything reports whether the role may change anything.
 func (v *View) Anything(m *tree.Model) bool {
 	if v.Some(m.Root, nil, access.Write) {
 		return true
@@ -364,7 +366,7 @@ func (v *View) Anything(m *tree.Model) bool {
 	return false
 }
 
-// Table refuses to show a table of a database as it is. Keys of Redis may be asked for by names of tables.
+// Table refuses to show a raw table of a database. name may also be a Redis key that begins with the table.
 func (v *View) Table(db swss.DBName, name string) error {
 	if v == nil {
 		return nil
@@ -386,7 +388,7 @@ func (v *View) Table(db swss.DBName, name string) error {
 	return v.Refusal(fmt.Sprintf("%s: /%s/localhost/%s", access.SonicDB, db, name), "read")
 }
 
-// newViews are those of all roles, of a tree and operations.
+// NewViews returns the views of all roles, for a tree and operations.
 func NewViews(m *tree.Model, operations []string, roles *access.Roles) (map[access.Role]*View, error) {
 	out := map[access.Role]*View{}
 	for _, role := range roles.Names() {
@@ -395,7 +397,7 @@ func NewViews(m *tree.Model, operations []string, roles *access.Roles) (map[acce
 			return nil, err
 		}
 		if role == access.Admin {
-			v = nil // nothing is looked up for whoever may everything
+			v = nil // no lookups for a role that may do everything
 		}
 		out[role] = v
 	}
@@ -407,10 +409,10 @@ func (v *View) Same(o *View) bool {
 	return v == o || v != nil && o != nil && v.rules == o.rules
 }
 
-// Database reports whether all tables of a database may be read, and if not, what may not.
+// Database reports whether all tables of a database may be read, and if not, which path may not.
 func (v *View) Database(db swss.DBName) (at string, ok bool) {
 	at = access.SonicDB + ":/" + string(db)
-	for _, r := range v.raw { // those of one table come first
+	for _, r := range v.raw { // rules for one table come first
 		elems := r.Path.Elems
 		if len(elems) > 0 && elems[0].Name != string(db) {
 			continue

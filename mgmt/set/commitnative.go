@@ -9,11 +9,11 @@ import (
 	"tamtam/swss"
 )
 
-// commitScript writes the rows of a Set; an embedded server does so without Lua, which for a Set of 20,000 rows would
-// keep all others waiting several times as long.
+// commitScript writes the rows of a Set. An embedded server runs it without Lua, which for 20,000 rows would delay all
+// other clients several times as long.
 var commitScript = swss.NewScript(commitText).Natively(commitNatively)
 
-// A commitRow is a row as it was read, and what becomes of it: words are fields and values in turn.
+// A commitRow is a row as it was read, and its changes. read and set hold fields and values in turn.
 type commitRow struct {
 	key       string
 	read, set []string
@@ -21,7 +21,7 @@ type commitRow struct {
 	del       []string
 }
 
-// commitNatively is commit.lua for the embedded server.
+// commitNatively does the same as commit.lua for the embedded server.
 func commitNatively(r *swss.ScriptRun) (reply string, ok bool) {
 	if len(r.Keys) != 0 || len(r.Args) != 1 {
 		return "", false
@@ -89,7 +89,7 @@ func (c commitRow) still(r *swss.ScriptRun) bool {
 
 func bulk(text string) string { return fmt.Sprintf("$%d\r\n%s\r\n", len(text), text) }
 
-// An unpacker reads what pack has written.
+// An unpacker decodes the output of pack.
 type unpacker struct {
 	rest string
 	bad  bool
@@ -112,7 +112,7 @@ func (u *unpacker) number() int {
 	return n
 }
 
-// words takes so many, none if the number is negative.
+// words returns the next n items, or none if n is negative.
 func (u *unpacker) words(n int) (list []string) {
 	for range max(n, 0) {
 		if u.bad {

@@ -13,12 +13,12 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// The embedded server commits, or refuses, what commit.lua does, whatever the rows are and whatever was read of them.
+// The embedded server commits, or refuses, the same as commit.lua, whatever the rows are and whatever was read of them.
 func TestCommitNatively(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 4, Short: 1}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		native, lua := swsstest.Start(t).DB(swss.ConfigDB), swsstest.Start(t).DB(swss.ConfigDB)
-		inLua := swss.NewScript(commitText) // which nothing says how to run natively
+		inLua := swss.NewScript(commitText) // without a native implementation
 		rows := map[string]map[string]string{}
 		turn, committed, refused := "", 0, 0
 		row := func() map[string]string {
@@ -88,7 +88,7 @@ func TestCommitNatively(t *testing.T) {
 	})
 }
 
-// allHashes are all rows of a database.
+// allHashes returns all rows of a database.
 func allHashes(t *testing.T, db *swss.DB) map[string]map[string]string {
 	t.Helper()
 	keys, err := db.Client().Keys(t.Context(), "*").Result()
@@ -104,7 +104,7 @@ func allHashes(t *testing.T, db *swss.DB) map[string]map[string]string {
 	return out
 }
 
-// Whatever the argument is, the server does not fail at it: what is not packed rows goes to Lua.
+// No argument makes the server fail: an argument that is not packed rows is passed to Lua.
 func FuzzCommit(f *testing.F) {
 	f.Add("4:MARK0:2:t13:T|a1:01:11:f1:v1:0")
 	f.Add("4:MARK0:2:t13:T|a1:02:-11:0")

@@ -1,5 +1,5 @@
-// Package set is a Set on the rows of CONFIG_DB: it parses paths and values ([Parse]), executes the steps in memory,
-// finds all that is wrong with them ([Faults]), and writes what comes of them at once ([Tx]). What belongs here: what
-// a Set does, whoever asks for it, and what is told of rows by trying to set them ([Told]). Which Sets there are, and
-// what else they do, is no matter of it.
+// Package set executes a Set on the rows of CONFIG_DB. It parses paths and values ([Parse]), executes the steps in
+// memory, finds all errors ([Faults]), and writes the result in one transaction ([Tx]). What belongs here: the effect
+// of a Set, independent of its caller, and finding the rows that other nodes represent, by trying to set them ([Told]).
+// Which Sets there are, and their other effects, belong elsewhere.
 package set

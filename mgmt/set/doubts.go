@@ -9,23 +9,21 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// doubts are what cannot be known while a Set has errors: the result for entries that failed steps
-// name. An error that such an entry may explain is not reported, since it may disappear with the
-// error of the step.
+// doubts records which results are uncertain while a Set has errors: those of entries that failed steps name. An error
+// that such an entry may explain is not reported, since it may disappear with the error of the step.
 type doubts struct {
-	// at has, by entry, the nodes below which everything is in doubt; true: the lists below, too.
+	// at has, by entry, the nodes below which everything is uncertain; true includes the lists below.
 	at map[string]map[*tree.Node]bool
-	// names are the keys in what could not be understood, such as a path that leads nowhere. An
-	// entry whose keys are all among them may have been meant.
+	// names holds the keys in what could not be resolved, such as an unknown path. An entry whose keys are all among
+	// them may have been meant.
 	names map[string]bool
 }
 
-// doubt says that nothing is known about a node and what is below it; deep: about the lists there,
-// too.
+// doubt makes a node and all below it uncertain; deep includes the lists there.
 func (d *doubts) doubt(n *tree.Node, keys []string, deep bool) {
 	g := n.List
 	keys = keys[:len(g.Keys)]
-	if i := slices.Index(keys, tree.Wildcard); i >= 0 { // all of a list
+	if i := slices.Index(keys, tree.Wildcard); i >= 0 { // all entries of a list
 		for g.Parent != nil && len(g.Parent.Keys) > i {
 			g = g.Parent
 		}
@@ -41,7 +39,7 @@ func (d *doubts) doubt(n *tree.Node, keys []string, deep bool) {
 	d.at[id][n] = d.at[id][n] || deep
 }
 
-// doubtName says that an entry with this key may have been meant.
+// doubtName records that an entry with this key may have been meant.
 func (d *doubts) doubtName(key string) {
 	if d.names == nil {
 		d.names = map[string]bool{}
@@ -49,7 +47,7 @@ func (d *doubts) doubtName(key string) {
 	d.names[key] = true
 }
 
-// doubtValue says that the entries which a value names may have been meant.
+// doubtValue records that the entries which a value names may have been meant.
 func (d *doubts) doubtValue(tv *gpb.TypedValue) error {
 	var raw []byte
 	switch v := tv.GetValue().(type) {
@@ -58,7 +56,7 @@ func (d *doubts) doubtValue(tv *gpb.TypedValue) error {
 	case *gpb.TypedValue_JsonIetfVal:
 		raw = v.JsonIetfVal
 	default:
-		return nil // of a leaf, which names no entry
+		return nil // a scalar, which names no entry
 	}
 	v, err := decodeJSON(raw)
 	if err != nil {
@@ -85,12 +83,12 @@ func (d *doubts) doubtJSON(v any) {
 	}
 }
 
-// entryInDoubt reports whether the entry, or a part of it, is in doubt.
+// entryInDoubt reports whether the entry, or a part of it, is uncertain.
 func (d *doubts) entryInDoubt(g *tree.List, keys []string) bool {
 	return len(d.at) > 0 && len(d.at[tree.EntryID(g, keys)]) > 0 || d.listInDoubt(g, keys)
 }
 
-// inDoubt reports whether the value of a leaf is.
+// inDoubt reports whether the value of a leaf is uncertain.
 func (d *doubts) inDoubt(leaf *tree.Node, keys []string) bool {
 	if len(d.at) > 0 {
 		for n := range d.at[tree.EntryID(leaf.List, keys)] {
@@ -102,7 +100,7 @@ func (d *doubts) inDoubt(leaf *tree.Node, keys []string) bool {
 	return d.listInDoubt(leaf.List, keys)
 }
 
-// listInDoubt reports whether something around the entry is in doubt, or its name.
+// listInDoubt reports whether something around the entry, or its name, is uncertain.
 func (d *doubts) listInDoubt(g *tree.List, keys []string) bool {
 	if len(d.at) == 0 && len(d.names) == 0 {
 		return false

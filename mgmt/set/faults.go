@@ -12,22 +12,21 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Bounds on errors in one answer. They travel in a header, of which clients accept only 8 kB by
-// default; a byte that is not printable ASCII takes three.
+// Bounds on errors in one response. They are sent in a header, of which clients accept only 8 kB by default; a byte
+// that is not printable ASCII takes three.
 const (
 	maxErrors     = 20
-	maxErrorText  = 1000 // bytes of one
-	maxErrorsText = 7500 // of all, as they travel
+	maxErrorText  = 1000 // bytes of one error
+	maxErrorsText = 7500 // bytes of all, as encoded in the header
 )
 
-// Faults is all that is wrong with a Set: the first errors in the order of the
-// request, and how many there are.
+// Faults holds the errors of a Set: the first ones in the order of the request, and their total number.
 type Faults struct {
 	made  doubts  // what failed steps would have created or changed
-	gone  doubts  // what they would have deleted: no excuse for what the Set writes
+	gone  doubts  // what they would have deleted; this does not excuse errors in what the Set writes
 	first []fault // by step
 	count int
-	code  codes.Code // of all of them together
+	code  codes.Code // common to all of them
 }
 
 // A fault is one error, and the step that it belongs to.
@@ -36,7 +35,7 @@ type fault struct {
 	text string
 }
 
-// add adds what is wrong with a step; joined errors count one each.
+// add adds an error of a step; joined errors count one each.
 func (f *Faults) add(step int, err error) {
 	if err == nil {
 		return
@@ -56,8 +55,8 @@ func (f *Faults) add(step int, err error) {
 	}
 }
 
-// together returns the code of errors with these codes, OK for none: Unimplemented prevails, since
-// no other value would help; otherwise codes that differ give InvalidArgument.
+// together returns the code of errors with these codes, where OK means no error. Unimplemented prevails, since no other
+// value would help. Otherwise codes that differ give InvalidArgument.
 func together(a, b codes.Code) codes.Code {
 	switch {
 	case a == codes.OK || a == b:
@@ -82,7 +81,7 @@ func explain(err error) (string, codes.Code) {
 	return tree.Cut(tree.OneLine(text), maxErrorText), code
 }
 
-// err is the answer to the Set; nil: nothing is wrong with it.
+// err returns the error of the Set, or nil if there are no faults.
 func (f *Faults) err() error {
 	if f.count == 0 {
 		return nil

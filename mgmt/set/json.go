@@ -19,8 +19,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// An assignment is a leaf of an entry with its new value; without a leaf it means that the entry
-// itself must exist.
+// An assignment is a leaf of an entry with its new value. Without a leaf it means that the entry itself must exist.
 type assignment struct {
 	group *tree.List
 	keys  []string
@@ -36,21 +35,20 @@ func (a assignment) path() string {
 	return tree.PathText(tree.PathTo(n, a.keys))
 }
 
-// A flattener splits a value into assignments. What it cannot use is a fault of the step, and in
-// doubt.
+// A flattener splits a value into assignments. Unusable parts are faults of the step, and uncertain.
 type flattener struct {
 	out    []assignment
 	faults *Faults
 	step   int
 }
 
-// fail records that nothing can be known about a node, and why.
+// fail records an error, and that a node is uncertain.
 func (f *flattener) fail(n *tree.Node, keys []string, format string, args ...any) {
 	f.tell(n, keys, format, args...)
 	f.faults.made.doubt(n, keys, true)
 }
 
-// tell records just an error.
+// tell records only an error.
 func (f *flattener) tell(n *tree.Node, keys []string, format string, args ...any) {
 	f.faults.add(f.step, fmt.Errorf("%s: %w", tree.PathText(tree.PathTo(n, keys)), fmt.Errorf(format, args...)))
 }
@@ -61,7 +59,7 @@ func (f *flattener) readOnly(n *tree.Node, keys []string) {
 	f.faults.made.doubt(n.Meant(), keys, true)
 }
 
-// value splits the value of an update; false if nothing of it can be read.
+// value splits the value of an update. It returns false if nothing of it can be read.
 func (f *flattener) value(t tree.Target, tv *gpb.TypedValue) bool {
 	f.touch(t.Node, t.Keys)
 	var raw []byte
@@ -142,7 +140,7 @@ func membersIn(text []byte) (n int) {
 	return n
 }
 
-// membersOf counts those of a decoded value: fewer, where an object had a name twice.
+// membersOf counts the members of all objects in a decoded value. There are fewer if an object had a name twice.
 func membersOf(v any) (n int) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -158,7 +156,7 @@ func membersOf(v any) (n int) {
 	return n
 }
 
-// touch makes the entries along the path exist.
+// touch adds assignments that create the entries along the path.
 func (f *flattener) touch(n *tree.Node, keys []string) {
 	g := n.List
 	if n.IsList && len(keys) > 0 && slices.Contains(keys[len(keys)-len(g.OwnKeys()):], tree.Wildcard) {
@@ -236,7 +234,7 @@ func (f *flattener) object(n *tree.Node, keys []string, v any) {
 	}
 }
 
-// list splits the entries of a list, given the keys of what encloses it.
+// list splits the entries of a list, given the keys of the enclosing entry.
 func (f *flattener) list(n *tree.Node, keys []string, v any) {
 	entries, ok := v.([]any)
 	if !ok {
@@ -273,7 +271,7 @@ func (f *flattener) list(n *tree.Node, keys []string, v any) {
 	}
 }
 
-// entryKey finds a key of a list entry in its JSON.
+// entryKey returns a key of a list entry from its JSON.
 func entryKey(n *tree.Node, m map[string]any, key string) (string, error) {
 	leaf := n.Kid[key]
 	config, _ := member(m, n.Kid["config"]).(map[string]any)

@@ -9,9 +9,9 @@ import (
 	"tamtam/swss/schema"
 )
 
-// checkSizes refuses rows that no daemon would read, and rows of a table that has as many as are taken.
+// checkSizes refuses rows that are too large for the daemons, and new rows of a table that is full.
 func (t *Tx) checkSizes(ctx context.Context, touched []*txEntry) error {
-	more := map[string]int{} // rows that come, less those that go, of tables that are limited
+	more := map[string]int{} // by limited table, added rows less deleted ones
 	last := map[string]*txEntry{}
 	for _, e := range touched {
 		for i, r := range e.List.Rows {

@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// offline is a tree alone.
+// offline returns a tree without a server.
 func offline(t testing.TB) *tree.Model {
 	t.Helper()
 	m, err := tree.New(swsstest.Start(t), models.All())
@@ -27,7 +27,7 @@ func offline(t testing.TB) *tree.Model {
 	return m
 }
 
-// named is a path of names.
+// named returns a path of names.
 func named(names ...string) *gpb.Path {
 	p := &gpb.Path{}
 	for _, name := range names {
@@ -36,8 +36,7 @@ func named(names ...string) *gpb.Path {
 	return p
 }
 
-// TestWildcardsOfASet: paths with wildcards cost a Set a bounded amount of work
-// in all, and those without are looked at even then.
+// Paths with wildcards cost a Set a bounded amount of work in total, and those without are resolved even then.
 func TestWildcardsOfASet(t *testing.T) {
 	p := &setParser{model: offline(t), faults: &Faults{}, wildcards: tree.MaxSteps + tree.MaxSteps/2}
 	for i, want := range []int{tree.MaxSteps / 2, 0, 0} {
@@ -58,7 +57,7 @@ func TestWildcardsOfASet(t *testing.T) {
 	}
 }
 
-// FuzzUpdate: any value for any path is taken apart or refused.
+// Any value for any path is split or refused.
 func FuzzUpdate(f *testing.F) {
 	m := offline(f)
 	for _, s := range []string{
@@ -110,7 +109,7 @@ func FuzzUpdate(f *testing.F) {
 	})
 }
 
-// A name that is twice in an object is found, wherever it is; what is in strings is no name.
+// A name that is twice in an object is found, wherever it is. Text in strings is not taken for a name.
 func FuzzTwice(f *testing.F) {
 	f.Add(`{"a":{"b":[{"c":1,"c":2}]}}`)
 	f.Add(`{"a\":":"{\"x\":1}","a":":\\"}`)

@@ -13,11 +13,12 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// What a Set may do is decided by its paths alone, before anything is read, so that a refusal tells nothing: all that
-// a delete or replace names must be the caller's to write, all that a value names, and of a list all entries that the
-// path could mean. Only whether an entry is made, and what follows in other lists (breakout), depends on what there is.
+// The rights to a Set are decided by its paths alone, before anything is read, so that a refusal reveals nothing. The
+// caller must be allowed to write all that a delete or replace names, and all that a value names. For a list that
+// includes all entries that the path could mean. Only the creation of entries, and effects in other lists (breakout),
+// depend on the present rows.
 
-// denied is what a Set would do and the caller may not, a text for each path.
+// denied holds what a Set would do without permission, a text for each path.
 type denied []string
 
 func (d *denied) add(v *rights.View, n *tree.Node, keys []string) {
@@ -27,7 +28,7 @@ func (d *denied) add(v *rights.View, n *tree.Node, keys []string) {
 	}
 }
 
-// err is the answer; nil: nothing is denied.
+// err returns the error of the Set, or nil if nothing is denied.
 func (d denied) err() error {
 	if len(d) == 0 {
 		return nil
@@ -39,7 +40,7 @@ func (d denied) err() error {
 	return f.err()
 }
 
-// MayDo refuses steps that a role may not do, as far as their paths and values tell.
+// MayDo refuses steps that a role may not do, as far as their paths and values determine that.
 func MayDo(v *rights.View, steps []Step) error {
 	var d denied
 	for _, st := range steps {
@@ -48,7 +49,7 @@ func MayDo(v *rights.View, steps []Step) error {
 	return d.err()
 }
 
-// step notes what of a step is denied.
+// step records the denied parts of a step.
 func (d *denied) step(v *rights.View, st Step) {
 	for _, t := range st.target {
 		if st.Op == gpb.UpdateResult_UPDATE && v.Some(t.Node, t.Keys, access.Write) ||
@@ -64,7 +65,8 @@ func (d *denied) step(v *rights.View, st Step) {
 	}
 }
 
-// must notes that an entry that is made, deleted or written whole is not the caller's to write.
+// must records a denial unless the caller may write the entry as a whole. It is called for entries that are created,
+// deleted or written as a whole.
 func (t *Tx) must(e *txEntry) {
 	if t.View != nil && !t.View.Wholly(e.List.Node, e.Keys) {
 		t.denied.add(t.View, e.List.Node, e.Keys)
@@ -74,8 +76,8 @@ func (t *Tx) must(e *txEntry) {
 // sees reports whether the caller may see a leaf of an entry.
 func (t *Tx) sees(e *tree.Entry, n *tree.Node) bool { return t.View == nil || t.View.Reads(n, e.Keys) }
 
-// MayReplace refuses to put one configuration in the place of another, unless the caller may write the rows in
-// which they differ as they are: that is what is done.
+// MayReplace refuses to replace one configuration by another unless the caller may write the raw rows in which they
+// differ, because that is the effect.
 func MayReplace(v *rights.View, diffs []configfile.Difference) error {
 	if v == nil {
 		return nil
@@ -95,7 +97,7 @@ func MayReplace(v *rights.View, diffs []configfile.Difference) error {
 	return d.err()
 }
 
-// checkRows notes rows that a Set would change as they are and the caller may not write.
+// checkRows records raw rows that a Set would change without permission.
 func (t *Tx) checkRows() {
 	for _, e := range t.order {
 		table, key, ok := e.List.AsIs(e.Keys)

@@ -20,8 +20,7 @@ type Step struct {
 	values []assignment
 }
 
-// Parse resolves paths and values, which needs no database. The other steps are parsed even if
-// one is wrong.
+// Parse resolves paths and values, which needs no database. The other steps are parsed even if one is wrong.
 func Parse(ctx context.Context, m *tree.Model, req *gpb.SetRequest) ([]Step, *Faults) {
 	p := &setParser{model: m, prefix: req.GetPrefix(), faults: &Faults{}, wildcards: tree.MaxSetSteps}
 	for _, d := range req.GetDelete() {
@@ -62,13 +61,13 @@ type setParser struct {
 	prefix    *gpb.Path
 	steps     []Step
 	faults    *Faults
-	wildcards int // how much work paths with wildcards may still cause
+	wildcards int // the remaining bound on steps for paths with wildcards
 }
 
-// fail records what is wrong with the step that is being parsed.
+// fail records an error of the step that is being parsed.
 func (p *setParser) fail(err error) { p.faults.add(len(p.steps), err) }
 
-// resolve finds what the path of a step means; none: it is a fault.
+// resolve returns the targets of a step's path, or none after recording a fault.
 func (p *setParser) resolve(op gpb.UpdateResult_Operation, path *gpb.Path, val *gpb.TypedValue) []tree.Target {
 	w := tree.Resolver{Unknown: codes.NotFound, Most: min(p.wildcards, tree.MaxSteps)}
 	ts, err := w.Resolve(p.model, p.prefix, path)
@@ -102,8 +101,7 @@ func (p *setParser) resolve(op gpb.UpdateResult_Operation, path *gpb.Path, val *
 	return nil
 }
 
-// candidates returns what a refused path may have meant: any name may replace the one that does not
-// exist.
+// candidates returns the targets that a refused path may have meant: any name may replace the one that does not exist.
 func (p *setParser) candidates(w tree.Resolver, reached tree.Target) []tree.Target {
 	if w.Lost.Node == nil || reached.Node != w.Lost.Node || w.LostAt >= len(w.Elems) {
 		return []tree.Target{reached}
@@ -164,7 +162,7 @@ func (p *setParser) update(op gpb.UpdateResult_Operation, u *gpb.Update) ([]tree
 	return ts, good
 }
 
-// settable refuses paths that take no value.
+// settable refuses paths that accept no value.
 func settable(ts []tree.Target, u *gpb.Update) error {
 	t := ts[0]
 	whole := t.Node.IsList && !slices.Contains(t.Keys[:len(t.Node.List.Parent.Keys)], tree.Wildcard) &&
@@ -180,7 +178,7 @@ func settable(ts []tree.Target, u *gpb.Update) error {
 	return nil
 }
 
-// badKeys are entries whose keys no entry can have.
+// badKeys holds entries whose keys are invalid.
 type badKeys map[string]bool
 
 // has reports whether the entry is one, or below one.
@@ -193,8 +191,7 @@ func (b badKeys) has(g *tree.List, keys []string) bool {
 	return false
 }
 
-// keysAllowed returns the assignments to entries with valid keys. An invalid key may have meant any
-// other of its list.
+// keysAllowed returns the assignments to entries with valid keys. An invalid key may have meant any other of its list.
 func (p *setParser) keysAllowed(as []assignment) ([]assignment, badKeys) {
 	bad := badKeys{}
 	for _, a := range as {
@@ -241,8 +238,8 @@ func (t *Tx) prefetch(ctx context.Context, steps []Step) error {
 	return nil
 }
 
-// Do executes steps in memory, and checks what comes of them. parsed has the faults found so far; the error has all, or
-// says what the caller may not.
+// Do executes steps in memory, and checks the result. parsed holds the faults found so far. The error holds all faults,
+// or the missing permissions.
 func (t *Tx) Do(ctx context.Context, steps []Step, parsed *Faults) error {
 	t.entries, t.faults = map[string]*txEntry{}, parsed
 	if err := t.prefetch(ctx, steps); err != nil {
@@ -261,13 +258,13 @@ func (t *Tx) Do(ctx context.Context, steps []Step, parsed *Faults) error {
 		return err
 	}
 	t.checkRows()
-	if err := t.denied.err(); err != nil { // what else is wrong may tell what the caller may not see
+	if err := t.denied.err(); err != nil { // other errors may reveal what the caller may not see
 		return err
 	}
 	return t.faults.err()
 }
 
-// execute executes a step. What fails of it is a fault, and in doubt; an error comes from the database.
+// execute executes a step. Failed parts are faults, and uncertain; an error comes from the database.
 func (t *Tx) execute(ctx context.Context, st Step) error {
 	if st.Op == gpb.UpdateResult_DELETE || st.Op == gpb.UpdateResult_REPLACE {
 		for _, x := range st.target {
@@ -300,7 +297,7 @@ func (t *Tx) execute(ctx context.Context, st Step) error {
 	return nil
 }
 
-// did records which step changed a node of an entry; if that failed, the node is in doubt.
+// did records which step changed a node of an entry. If that failed, the node becomes uncertain.
 func (t *Tx) did(e *txEntry, n *tree.Node, err error, d *doubts) {
 	e.step = t.step
 	if n.Type != nil {
@@ -315,7 +312,7 @@ func (t *Tx) did(e *txEntry, n *tree.Node, err error, d *doubts) {
 	}
 }
 
-// assign does one assignment. An update of a leaf-list adds to it.
+// assign executes one assignment. An update of a leaf-list adds to it.
 func (t *Tx) assign(e *txEntry, a assignment, update bool) error {
 	if e.refused {
 		return nil // it was reported already
@@ -340,8 +337,8 @@ func (t *Tx) assign(e *txEntry, a assignment, update bool) error {
 	return e.put(a.leaf, v)
 }
 
-// remove deletes what a target means. Replacing an entry removes only its content, so that Fixed
-// ones can be replaced too.
+// remove deletes the nodes of a target. Replacing an entry removes only its content, so that Fixed entries can be
+// replaced too.
 func (t *Tx) remove(ctx context.Context, x tree.Target, replace bool) error {
 	g, d := x.Node.List, &t.faults.gone
 	if x.Node.ThroughOf() != nil {
@@ -416,8 +413,8 @@ func (t *Tx) removeBelow(ctx context.Context, x tree.Target, g *tree.List, repla
 	return nil
 }
 
-// removeOwned removes what entries owned that are gone, as far as goes accepts it: addresses that outlive their
-// interface would be in force again for the next of that name.
+// removeOwned deletes the entries owned by deleted entries, if goes accepts them. Otherwise addresses, for example,
+// would be in force again for the next interface of that name.
 func (t *Tx) removeOwned(ctx context.Context, es []*txEntry, goes func(*txEntry) bool) error {
 	var lists []tree.Owned
 	gone := map[tree.Owned]map[string]*txEntry{}

@@ -9,8 +9,8 @@ import (
 	"tamtam/mgmt/tree"
 )
 
-// putThrough does an assignment where it is configured; false: here. An error comes from the database. What contains
-// such a list may be one that no Set writes: then its entry is only named.
+// putThrough executes an assignment at the path where the data is configured. It returns false if that is here. An
+// error comes from the database. A list around such a list may be read-only: then the path must only name its entry.
 func (t *Tx) putThrough(ctx context.Context, a assignment) (bool, error) {
 	n, leaf := a.group.Node, ""
 	if a.leaf == nil && a.group.ReadOnly() {
@@ -41,7 +41,7 @@ func (t *Tx) putThrough(ctx context.Context, a assignment) (bool, error) {
 	return true, nil
 }
 
-// removeThrough removes what a target means, and the lists below it, where that is configured.
+// removeThrough removes the nodes of a target, and the lists below it, at the path where the data is configured.
 func (t *Tx) removeThrough(ctx context.Context, x tree.Target, replace bool) error {
 	whole := x.Node == x.Node.List.Node && (x.Wild() || !replace) || x.Node.Through != nil
 	if by := x.Node.ThroughOf(); by != nil {
@@ -75,7 +75,7 @@ func (t *Tx) removeLeavesThrough(ctx context.Context, x tree.Target) error {
 	return nil
 }
 
-// removeNamed removes what the value of a replace names of the lists that are written elsewhere: of them it says all.
+// removeNamed removes the lists written elsewhere that the value of a replace names, because the value replaces them.
 func (t *Tx) removeNamed(ctx context.Context, st Step) error {
 	done := map[string]bool{}
 	for _, a := range st.values {
@@ -141,12 +141,12 @@ func (t *Tx) Write(ctx context.Context, list string, keys []string, table string
 	return nil
 }
 
-// A need is an entry that a Set names and that is nothing without one of its leaves.
+// A need is an entry that a Set names and that cannot exist without one of its leaves.
 type need struct {
 	leaf *tree.Node
 	keys []string
 	step int
-	of   tree.Finder // what there is once it has it
+	of   tree.Finder // finds the entries that exist once it has the leaf
 }
 
 // Needs implements [tree.Setting].
@@ -163,7 +163,7 @@ func (t *Tx) Forgo(list string, keys []string) {
 	delete(t.needed, tree.EntryID(t.Model.Find(list).List, keys))
 }
 
-// checkNeeds checks that they have it.
+// checkNeeds checks that these entries have their leaf.
 func (t *Tx) checkNeeds(ctx context.Context) error {
 	for _, id := range tree.SortedKeys(t.needed) {
 		n := t.needed[id]

@@ -14,19 +14,19 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Whoever shows a configuration as what makes it, in the words of this tree, has to know which rows of CONFIG_DB the
-// tree tells whole: a row may have fields that no leaf is, or say something in other words than a Set would write.
-// Nobody keeps a list of that. It is tried: each entry is written anew in memory with what its leaves show, the way a
-// Set writes it, and what comes out is compared with the rows that are there.
+// A program that shows a configuration as commands needs the rows of CONFIG_DB that the tree represents completely. A
+// row may have fields without a leaf, or values in another form than a Set would write. There is no list of that; it is
+// tried. Each entry is written again in memory with the values of its leaves, as a Set would. The result is compared
+// with the present rows.
 
-// Whether a row is told by other nodes of the tree.
+// Whether a row is represented by other nodes of the tree.
 const (
 	toldAll  = "ALL"
 	toldRest = "REST"
 	toldNone = "NONE"
 )
 
-// Told says of all rows of CONFIG_DB whether other nodes tell them.
+// Told returns, for all rows of CONFIG_DB, whether other nodes represent them.
 func Told(
 	ctx context.Context, m *tree.Model, r fetch.Reader, rows configfile.Rows,
 ) (map[string]map[string]string, error) {
@@ -53,7 +53,7 @@ func Told(
 	}
 	for _, es := range lists {
 		if len(es) > 0 && (!es[0].List.Node.Writable() || es[0].List.Through != nil) {
-			continue // its rows are those of other lists, which tell them, or nobody can write them
+			continue // its rows belong to other lists, which represent them, or cannot be written
 		}
 		if err := t.tell(es); err != nil {
 			return nil, err
@@ -77,7 +77,7 @@ func unappliedOf(table, key string, fields map[string]string) (texts []string) {
 	return texts
 }
 
-// tellUnnamed says of rows with a field that NAME=VALUE cannot name that they are not all told.
+// tellUnnamed marks rows invalid that have a field which NAME=VALUE cannot name.
 func (t *teller) tellUnnamed() {
 	for table, keys := range t.rows {
 		for key, fields := range keys {
@@ -90,7 +90,7 @@ func (t *teller) tellUnnamed() {
 	}
 }
 
-// A teller finds that out.
+// A teller finds which rows are represented.
 type teller struct {
 	model  *tree.Model
 	reader fetch.Reader
@@ -102,7 +102,7 @@ type teller struct {
 
 func (t *teller) read(table, key string) (map[string]string, error) { return t.rows[table][key], nil }
 
-// entries returns those of a list that have a row in CONFIG_DB, with these rows.
+// entries returns the entries of a list that have a row in CONFIG_DB, with these rows.
 func (t *teller) entries(g *tree.List) (out []*txEntry, err error) {
 	need := g.ConfigRows()
 	if !slices.Contains(need, true) || g.Node.Parent != nil && g.Node.Parent.Apart {
@@ -151,7 +151,7 @@ func (t *teller) tell(es []*txEntry) error {
 		if err != nil {
 			return err
 		}
-		if e.List.Parent != nil && t.whole(e, anew) { // the root has rows that are told each by itself
+		if e.List.Parent != nil && t.whole(e, anew) { // the rows of the root are judged one by one
 			t.note(e, anew, nil, nil)
 			continue
 		}
@@ -166,7 +166,7 @@ func (t *teller) tell(es []*txEntry) error {
 	return nil
 }
 
-// madeElsewhere reports whether another list has the row that is the entry, and tells it.
+// madeElsewhere reports whether the row that makes up the entry belongs to another list, which represents it.
 func (e *txEntry) madeElsewhere() bool {
 	return slices.ContainsFunc(e.List.Rows, func(r *tree.ListRow) bool {
 		return r.Entry && r.Elsewhere != "" && e.Rows[r.Index] != nil
@@ -184,12 +184,12 @@ func (e *txEntry) configured() [][]string {
 	return values
 }
 
-// allowed reports whether a Set would take the entry, but for what Finish says: the rows are valid, what is mandatory
-// and what it refers to is there.
+// allowed reports whether a Set would accept the entry, apart from Finish. The rows must be valid, mandatory leaves
+// present, and references resolved.
 func (t *teller) allowed(e *txEntry, values [][]string, claims map[string]int) bool {
 	g := e.List
 	if !t.there[tree.EntryID(g, e.Keys)] && g.Parent != nil || len(g.Makes) > 0 {
-		return false // what makes other rows cannot be repeated once they are there
+		return false // entries that create other rows cannot be repeated once these exist
 	}
 	if p := g.Parent; p != nil && p.Parent != nil && !t.there[tree.EntryID(p, e.Keys[:len(p.Keys)])] {
 		return false
@@ -211,7 +211,7 @@ func (t *teller) allowed(e *txEntry, values [][]string, claims map[string]int) b
 	}
 	for _, n := range g.Unique {
 		for _, v := range values[n.Index] {
-			if claims[n.Path+"="+v] > 1 { // a row that comes before the commands may have it
+			if claims[n.Path+"="+v] > 1 { // an earlier row may have the value
 				return false
 			}
 		}
@@ -219,7 +219,7 @@ func (t *teller) allowed(e *txEntry, values [][]string, claims map[string]int) b
 	return true
 }
 
-// withoutLeaves is the entry's rows without what its leaves are; nil: they cannot be taken out.
+// withoutLeaves returns the entry's rows without the values of its leaves, or nil if they cannot be removed.
 func (t *teller) withoutLeaves(e *txEntry) []map[string]string {
 	x := t.copyOf(e, e.Rows)
 	if x.clear(e.List.Node) != nil {
@@ -228,7 +228,7 @@ func (t *teller) withoutLeaves(e *txEntry) []map[string]string {
 	return x.Rows
 }
 
-// copyOf is the entry with copies of other rows.
+// copyOf returns the entry with copies of other rows.
 func (t *teller) copyOf(e *txEntry, recs []map[string]string) *txEntry {
 	x := &txEntry{Entry: tree.NewEntry(e.List, e.Keys), present: true, touched: true}
 	x.before = make([]map[string]string, len(recs))
@@ -238,8 +238,8 @@ func (t *teller) copyOf(e *txEntry, recs []map[string]string) *txEntry {
 	return x
 }
 
-// write writes the entry, with the values that its leaves have, onto rows that are there, or onto none, and returns
-// what its rows are then; nil: that is refused.
+// write writes the values of the entry's leaves onto given rows, or onto none. It returns the resulting rows, or nil if
+// that is refused.
 func (t *teller) write(tx *Tx, e *txEntry, values [][]string, onto []map[string]string) ([]map[string]string, error) {
 	g := e.List
 	x := t.copyOf(e, onto)
@@ -274,7 +274,7 @@ func (t *teller) write(tx *Tx, e *txEntry, values [][]string, onto []map[string]
 	return x.Rows, nil
 }
 
-// sameAt reports whether a row came out as it is.
+// sameAt reports whether a resulting row equals the present one.
 func (t *teller) sameAt(e *txEntry, recs []map[string]string, i int) bool {
 	if recs == nil {
 		return false
@@ -283,7 +283,7 @@ func (t *teller) sameAt(e *txEntry, recs []map[string]string, i int) bool {
 	return t.same(table, key, recs[i], e.Rows[i])
 }
 
-// whole reports whether all rows did, and no others.
+// whole reports whether all resulting rows equal the present ones, without additional rows.
 func (t *teller) whole(e *txEntry, recs []map[string]string) bool {
 	for i := range e.Rows {
 		if e.Rows[i] != nil && !t.sameAt(e, recs, i) || e.Rows[i] == nil && recs != nil && recs[i] != nil {
@@ -293,7 +293,7 @@ func (t *teller) whole(e *txEntry, recs []map[string]string) bool {
 	return recs != nil
 }
 
-// note writes down what came of an entry. Rows of a list's entry are told together.
+// note records the result for an entry. The rows of a list's entry are judged together.
 func (t *teller) note(e *txEntry, anew, again, rest []map[string]string) {
 	list := e.List.Parent != nil
 	all := list && t.whole(e, anew)
@@ -319,8 +319,8 @@ func (t *teller) note(e *txEntry, anew, again, rest []map[string]string) {
 	}
 }
 
-// same reports whether one row says all that another does, and the same: up to how numbers and words are written, and
-// to fields that have their default.
+// same reports whether two rows have the same meaning. Numbers and words may be written differently, and fields with
+// their default may be missing.
 func (t *teller) same(table, key string, anew, is map[string]string) bool {
 	if (anew == nil) != (is == nil) {
 		return false
@@ -345,7 +345,7 @@ func (t *teller) same(table, key string, anew, is map[string]string) bool {
 	return okA && okB && maps.Equal(a, b)
 }
 
-// fieldCount is how many fields a row has.
+// fieldCount returns how many fields a row has.
 func fieldCount(row map[string]string) int {
 	if row[tree.NullField] != "" {
 		return len(row) - 1
@@ -353,7 +353,7 @@ func fieldCount(row map[string]string) int {
 	return len(row)
 }
 
-// knownField reports whether a field has a meaning, which is compared.
+// knownField reports whether a field has a known meaning, which is compared.
 func knownField(table, field string) bool {
 	field = strings.TrimSuffix(field, "@")
 	if table == schema.CfgACLRule {
@@ -367,7 +367,7 @@ func knownField(table, field string) bool {
 	})
 }
 
-// meaning is a row in the one form that schema writes it in; false: it has none.
+// meaning returns a row in the canonical form of package schema. It returns false if there is none.
 func (t *teller) meaning(table, key string, fields map[string]string) (map[string]string, bool) {
 	bare := maps.Clone(fields)
 	delete(bare, tree.NullField)

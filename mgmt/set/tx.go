@@ -21,26 +21,27 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A Tx is one Set on the rows of CONFIG_DB that it touches, in memory until
-// it is committed. The commit fails if anybody else has written a row that it
-// read, or any Set was committed since this one began, and the Set starts anew.
+// A Tx is one Set on the rows of CONFIG_DB that it touches, in memory until it is committed. The commit fails if
+// another client has written a row that it read, or if another Set was committed since this one began. Then the Set is
+// tried again.
 type Tx struct {
 	Model   *tree.Model
 	Reader  fetch.Reader
-	Hub     *fetch.Hub // finds the entries that name others
-	Turn    string     // the last Set when this one began
+	Hub     *fetch.Hub // finds entries by the values of their leaves
+	Turn    string     // the revision of CONFIG_DB when this Set began
 	entries map[string]*txEntry
 	order   []*txEntry // in order of first use
 	faults  *Faults
-	step    int          // the one that is being executed
-	View    *rights.View // what the caller may; nil: everything
-	denied  denied       // what it may not, and the Set would do
-	// Claim hears which rows are about to be written, and may refuse that. What it returns hears whether they were.
+	step    int          // the step that is being executed
+	View    *rights.View // the caller's rights; nil means everything
+	denied  denied       // what the Set would do without permission
+	// Claim is called with the rows to be written, and may refuse that. Its result is called with whether they were
+	// written.
 	Claim  func([]RowChange) (func(done bool), error)
 	needed map[string]need
 }
 
-// A RowChange is a row of CONFIG_DB and what becomes of it; nil: there is none.
+// A RowChange is a row of CONFIG_DB before and after a change. Nil stands for a missing row.
 type RowChange struct {
 	Key           string // TABLE|key
 	Before, After map[string]string
@@ -50,16 +51,16 @@ type RowChange struct {
 type txEntry struct {
 	*tree.Entry
 	before   []map[string]string
-	present  bool // after what was done so far
+	present  bool // exists after the steps so far
 	touched  bool
 	refused  bool               // cannot be created
-	promised *tree.ListRow      // it is to be made by another list of the same Set; nil: it is not
-	problems []string           // what finishing it found wrong
-	step     int                // the last that did something to it
-	wrote    map[*tree.Node]int // the last that wrote a leaf
+	promised *tree.ListRow      // the row by which another list of the same Set must create it; nil if none
+	problems []string           // errors of finishing it
+	step     int                // the last step that changed it
+	wrote    map[*tree.Node]int // the last step that wrote a leaf
 }
 
-// load reads entries that are not known yet.
+// load reads entries that are not loaded yet.
 func (t *Tx) load(ctx context.Context, g *tree.List, keys [][]string) error {
 	var es []*tree.Entry
 	for _, k := range keys {
@@ -93,7 +94,7 @@ func (t *Tx) load(ctx context.Context, g *tree.List, keys [][]string) error {
 	return nil
 }
 
-// get returns an entry, reading it if need be.
+// get returns an entry; it reads it if needed.
 func (t *Tx) get(ctx context.Context, g *tree.List, keys []string) (*txEntry, error) {
 	if err := t.load(ctx, g, [][]string{keys}); err != nil {
 		return nil, err
@@ -101,8 +102,8 @@ func (t *Tx) get(ctx context.Context, g *tree.List, keys []string) (*txEntry, er
 	return t.entries[tree.EntryID(g, keys)], nil
 }
 
-// match returns the entries of a group that fit a pattern: those in the database, and those that
-// this transaction created.
+// match returns the entries of a group that match a pattern: those in the database, and those that this transaction
+// created.
 func (t *Tx) match(ctx context.Context, g *tree.List, pattern []string) ([]*txEntry, error) {
 	var keys [][]string
 	if g.Parent == nil || !slices.Contains(pattern, tree.Wildcard) {
@@ -130,8 +131,7 @@ func (t *Tx) match(ctx context.Context, g *tree.List, pattern []string) ([]*txEn
 	return out, nil
 }
 
-// create makes an entry exist. One that was there before keeps the fields that
-// the modules do not know.
+// create makes an entry exist. If it existed before the Set, it keeps fields that are unknown to the modules.
 func (e *txEntry) create() error {
 	e.touched = true
 	if e.present {
@@ -162,7 +162,7 @@ func (e *txEntry) create() error {
 	return e.clear(e.List.Node)
 }
 
-// mayCreate says why a row of an entry that is not there cannot be made.
+// mayCreate returns the reason why a missing row of an entry cannot be created.
 func (e *txEntry) mayCreate(r *tree.ListRow, i int) error {
 	switch {
 	case r.Entry && r.Fixed != "" && e.before[i] == nil:
@@ -173,8 +173,8 @@ func (e *txEntry) mayCreate(r *tree.ListRow, i int) error {
 	return nil
 }
 
-// removeOr deletes the entry. It is an error if clients cannot delete it; if its list is replaced,
-// it only loses its content.
+// removeOr deletes the entry. It returns an error if clients cannot delete it. If its list is replaced, such an entry
+// only loses its content.
 func (e *txEntry) removeOr(replace bool) error {
 	for i, r := range e.List.Rows {
 		if r.Entry && r.Fixed != "" && e.Rows[i] != nil {
@@ -217,7 +217,7 @@ func (e *txEntry) put(n *tree.Node, v []string) error {
 		if b.Codec.Put == nil {
 			return tree.ErrReadOnly
 		}
-		if e.promised != nil { // the value is right, or it is not; the row is not this entry's to write
+		if e.promised != nil { // only the value is checked, since the row belongs to another list
 			return b.Codec.Put(tree.Record{Keys: e.Keys, Fields: map[string]string{}}, v)
 		}
 		if e.Rows[b.Row] == nil {
@@ -234,7 +234,7 @@ func (e *txEntry) put(n *tree.Node, v []string) error {
 	return fmt.Errorf("%s has no such leaf", tree.PathText(tree.PathTo(e.List.Node, e.Keys)))
 }
 
-// fill adds the fields that new rows, and rows that lost them, need.
+// fill adds the mandatory fields of new rows, and of rows that lost them.
 func (e *txEntry) fill() {
 	for i, r := range e.List.Rows {
 		if e.Rows[i] == nil || !r.Written() {
@@ -249,35 +249,35 @@ func (e *txEntry) fill() {
 	}
 }
 
-// text is the path of the entry.
+// text returns the path of the entry.
 func (e *txEntry) text() string { return tree.PathText(tree.PathTo(e.List.Node, e.Keys)) }
 
-// changed reports whether a row differs from what it was.
+// changed reports whether a row differs from its former content.
 func (e *txEntry) changed(i int) bool {
 	return (e.Rows[i] == nil) != (e.before[i] == nil) || !maps.Equal(e.Rows[i], e.before[i])
 }
 
-// ErrConflict means that somebody else wrote a row, or another Set was committed, during a Set.
+// ErrConflict means that another client wrote a row, or committed a Set, during a Set.
 var ErrConflict = errors.New("a row was written by another")
 
-// commitLimit is how long a Set waits for the answer to its commit. It does not end with the RPC: what was begun has an
-// outcome, and the next Set begins behind it.
+// commitLimit is how long a Set waits for the response to its commit. It does not end with the RPC: a commit that was
+// sent has an outcome, and the next Set waits for it.
 const commitLimit = 30 * time.Second
 
-// settleLimit is how long the outcome of a commit is asked for that got no answer.
+// settleLimit is how long the outcome of a commit without response is queried.
 const settleLimit = 10 * time.Second
 
-// ErrUnsettled is found in the error of a Set of which nobody can tell whether it was done.
+// ErrUnsettled is wrapped in the error of a Set whose outcome is unknown.
 var ErrUnsettled = errors.New("it is not known whether the configuration was changed; read it before you try again")
 
-// unsettled is that, with why.
+// unsettled is that error, with its cause.
 type unsettled struct{ why error }
 
 func (e unsettled) Error() string { return e.GRPCStatus().Message() }
 
 func (e unsettled) Unwrap() []error { return []error{ErrUnsettled, e.why} }
 
-// GRPCStatus is what the client gets.
+// GRPCStatus returns the client's error.
 func (e unsettled) GRPCStatus() *status.Status {
 	return status.Newf(codes.Unavailable, "%s: %v", swss.Why(e.why), ErrUnsettled)
 }
@@ -285,9 +285,8 @@ func (e unsettled) GRPCStatus() *status.Status {
 //go:embed commit.lua
 var commitText string
 
-// Commit writes all changed rows at once, unless a row that was read is no
-// longer what it was. (WATCH would do the same, in time that grows with the
-// square of the rows.)
+// Commit writes all changed rows in one transaction, unless a row that was read has changed. (WATCH would do the same,
+// in time that grows with the square of the rows.)
 func (t *Tx) Commit(ctx context.Context) error {
 	next := swss.NewTurn()
 	packed := pack(nil, swss.KeyMark, t.Turn, next)
@@ -331,7 +330,7 @@ func (t *Tx) Commit(ctx context.Context) error {
 	return err
 }
 
-// send runs the commit, and finds out what came of it if the answer is lost.
+// send runs the commit. If the response is lost, it queries the outcome.
 func (t *Tx) send(ctx context.Context, packed []byte, turn string) error {
 	db := t.Reader.Redis.DB(swss.ConfigDB)
 	limited, cancel := context.WithTimeout(ctx, commitLimit)
@@ -358,8 +357,8 @@ func (t *Tx) send(ctx context.Context, packed []byte, turn string) error {
 	return tree.Unavailable(err)
 }
 
-// Replacement returns what writes CONFIG_DB anew, all of it or nothing: was is what was read of it since the Set that
-// turn names was the last.
+// Replacement returns a function that replaces CONFIG_DB as a whole, or changes nothing. was is its content at the
+// revision turn.
 func Replacement(r fetch.Reader, turn string, was, want configfile.Rows) func(context.Context) error {
 	next := swss.NewTurn()
 	packed := pack(nil, swss.KeyMark, turn, next)
@@ -392,7 +391,7 @@ func packRead(dst []byte, key string, row map[string]string) []byte {
 	return dst
 }
 
-// packWrite appends what turns one row into another, without what stays.
+// packWrite appends the changes from one row to another.
 func packWrite(dst []byte, before, after map[string]string) []byte {
 	if after == nil {
 		n := "0"

@@ -12,13 +12,13 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// union_replace (gnmi-union_replace.md): what all its paths name is replaced by all its values together. There is one
-// origin to write in, so that it differs from replace in this: no path undoes what another one set, whichever comes
-// first, and two that say of one leaf different things are refused.
+// union_replace (gnmi-union_replace.md) replaces the nodes of all its paths by all its values together. With a single
+// writable origin it differs from replace as follows. No path reverts the value of another one, whichever comes first,
+// and two paths with different values for one leaf are refused.
 
 const unionReplace = gpb.UpdateResult_UNION_REPLACE
 
-// CheckUnion refuses a union_replace beside other operations.
+// CheckUnion refuses a union_replace besides other operations.
 func CheckUnion(req *gpb.SetRequest) error {
 	if len(req.GetUnionReplace()) > 0 && len(req.GetDelete())+len(req.GetReplace())+len(req.GetUpdate()) > 0 {
 		return status.Error(codes.InvalidArgument, "union_replace goes with no delete, replace or update in one request")
@@ -26,13 +26,13 @@ func CheckUnion(req *gpb.SetRequest) error {
 	return nil
 }
 
-// A wording is what a path of a union_replace says of a leaf.
+// A wording is the value that a path of a union_replace has for a leaf.
 type wording struct {
 	step  int
 	value []string
 }
 
-// agree finds what the step says otherwise than one before it. seen has what those said.
+// agree removes values that contradict an earlier step, after recording a fault. seen holds the earlier values.
 func (p *setParser) agree(as []assignment, seen map[string]wording) []assignment {
 	return slices.DeleteFunc(as, func(a assignment) bool {
 		if a.leaf == nil {
@@ -61,7 +61,7 @@ func valueWords(v []string) string {
 	return fmt.Sprintf("%d values", len(v))
 }
 
-// clearUnion removes what the paths of a union_replace name, before anything of it is set.
+// clearUnion removes the nodes that the paths of a union_replace name, before any of its values is set.
 func (t *Tx) clearUnion(ctx context.Context, steps []Step) error {
 	for i, st := range steps {
 		if st.Op != unionReplace || len(st.target) == 0 {

@@ -11,8 +11,8 @@ import (
 	"tamtam/mgmt/tree"
 )
 
-// finish completes and checks the entries that a Set touched, as far as they are not in doubt. An
-// error comes from the database.
+// finish completes and checks the entries that a Set touched, unless they are uncertain. An error comes from the
+// database.
 func (t *Tx) finish(ctx context.Context) error {
 	for _, e := range t.touched() {
 		e.fill()
@@ -21,7 +21,7 @@ func (t *Tx) finish(ctx context.Context) error {
 		}
 	}
 	unwritten := func(e *txEntry) bool { return !e.touched }
-	if err := t.removeOwned(ctx, t.touched(), unwritten); err != nil { // behind a replace, or what finishing removed
+	if err := t.removeOwned(ctx, t.touched(), unwritten); err != nil { // after a replace, or a removal by finishing
 		return err
 	}
 	if err := t.checkNeeds(ctx); err != nil {
@@ -50,7 +50,7 @@ func (t *Tx) finish(ctx context.Context) error {
 	return nil
 }
 
-// checkPromise checks that the Set makes an entry that it names, in the list where such are made.
+// checkPromise checks that the Set creates an entry that it names, in the list that can create it.
 func (t *Tx) checkPromise(e *txEntry) {
 	g := t.Model.Find(e.promised.Elsewhere).List
 	if made := t.entries[tree.EntryID(g, e.Keys)]; made != nil && made.present || t.faults.made.entryInDoubt(g, e.Keys) {
@@ -59,8 +59,8 @@ func (t *Tx) checkPromise(e *txEntry) {
 	t.faults.add(e.step, at(e.List.Node, e.Keys, fmt.Errorf("cannot be created: %s", e.promised.Fixed)))
 }
 
-// finishEntry calls what completes an entry. If it cannot be called, what it would create is in
-// doubt.
+// finishEntry calls the functions that complete an entry. If they cannot be called, the entries that they would create
+// become uncertain.
 func (t *Tx) finishEntry(ctx context.Context, e *txEntry) error {
 	if len(e.List.Finish) == 0 {
 		return nil
@@ -91,7 +91,7 @@ func (t *Tx) finishEntry(ctx context.Context, e *txEntry) error {
 	return nil
 }
 
-// inDoubt reports whether what an entry is to become is in doubt.
+// inDoubt reports whether the result for an entry is uncertain.
 func (t *Tx) inDoubt(e *txEntry) bool {
 	if t.faults.made.entryInDoubt(e.List, e.Keys) {
 		return true
@@ -99,8 +99,7 @@ func (t *Tx) inDoubt(e *txEntry) bool {
 	return (&tree.Entry{List: e.List, Rows: e.before}).Own() != nil && t.faults.gone.entryInDoubt(e.List, e.Keys)
 }
 
-// rowInDoubt is inDoubt for a row of an entry. The entry outside of lists has many rows, each
-// independent.
+// rowInDoubt reports whether the result for a row is uncertain. The entry outside of lists has many independent rows.
 func (t *Tx) rowInDoubt(e *txEntry, row int) bool {
 	if e.List.Parent != nil {
 		return t.inDoubt(e)
@@ -156,8 +155,7 @@ func (e *txEntry) was(n *tree.Node) []string {
 	return x.Value(n)
 }
 
-// checkEntry checks an entry by itself: what is mandatory, what encloses it,
-// and its rows as a whole.
+// checkEntry checks an entry by itself: mandatory leaves, the enclosing entry, and its rows as a whole.
 func (t *Tx) checkEntry(ctx context.Context, e *txEntry) error {
 	whole := t.checkMandatory(e)
 	enclosed, err := t.checkEnclosed(ctx, e)
@@ -178,7 +176,7 @@ func (t *Tx) checkEntry(ctx context.Context, e *txEntry) error {
 	return nil
 }
 
-// checkMandatory reports whether an entry has all that is mandatory.
+// checkMandatory reports whether an entry has all mandatory leaves.
 func (t *Tx) checkMandatory(e *txEntry) bool {
 	whole := true
 	for _, n := range e.List.Leaves {
@@ -210,8 +208,8 @@ func (t *Tx) checkEnclosed(ctx context.Context, e *txEntry) (bool, error) {
 	return false, nil
 }
 
-// checkRefs checks that what changed entries newly refer to exists. What they
-// referred to before may be missing, or be named by an alias, through others.
+// checkRefs checks that new references of changed entries exist. Former references may be missing, or name an alias, by
+// the action of other programs.
 func (t *Tx) checkRefs(ctx context.Context, touched []*txEntry) error {
 	type use struct {
 		e    *txEntry
@@ -257,8 +255,8 @@ func (t *Tx) checkRefs(ctx context.Context, touched []*txEntry) error {
 	return nil
 }
 
-// checkInUse checks that nothing refers to what goes away, and names the user. An entry that only
-// now refers to it gets the error that it does not exist.
+// checkInUse checks that no entry refers to a deleted one, and names the user. An entry that only now refers to it gets
+// the error that it does not exist.
 func (t *Tx) checkInUse(ctx context.Context, touched []*txEntry) error {
 	gone := map[*tree.List]map[string]*txEntry{}
 	for _, e := range touched {
@@ -296,7 +294,7 @@ func (t *Tx) checkInUse(ctx context.Context, touched []*txEntry) error {
 	return nil
 }
 
-// stays reports whether an entry had this value before, and is sure to keep it.
+// stays reports whether an entry had this value before, and certainly keeps it.
 func (t *Tx) stays(e *tree.Entry, n *tree.Node, v string) bool {
 	if t.faults.made.inDoubt(n, e.Keys) || t.faults.gone.inDoubt(n, e.Keys) {
 		return false
@@ -305,7 +303,7 @@ func (t *Tx) stays(e *tree.Entry, n *tree.Node, v string) bool {
 	return x == nil || slices.Contains(x.was(n), v)
 }
 
-// userName says which entry refers to something, if the caller may see that.
+// userName returns the name of an entry with a reference, if the caller may see it.
 func (t *Tx) userName(e *tree.Entry, ref *tree.Node) string {
 	if !t.sees(e, ref) {
 		return tree.Hidden
@@ -317,7 +315,7 @@ func (t *Tx) userName(e *tree.Entry, ref *tree.Node) string {
 	return name
 }
 
-// some lists a few of many.
+// some lists the first few of many names.
 func some(names []string) string {
 	const few = 5
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
@@ -342,10 +340,10 @@ func (t *Tx) checkUnique(ctx context.Context, touched []*txEntry) error {
 // A claim is an entry's claim to a value of such a leaf.
 type claim struct {
 	by   string // the first entry that has the value
-	step int    // of the last that was given it
+	step int    // the step of the last entry that was given it
 }
 
-// claims returns the values of a leaf that changed entries take.
+// claims returns the values of a leaf in changed entries.
 func (t *Tx) claims(touched []*txEntry, n *tree.Node) map[string]*claim {
 	mine := map[string]*claim{}
 	for _, e := range touched {

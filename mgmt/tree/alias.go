@@ -9,16 +9,16 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A row of a database is often in several places: what OpenConfig's list says of it, a list of our own, the row as it
-// is (config-rows, differences of configurations, origin sonic-db). A line of a role is about what is there, by any
-// path: what it takes away at one path is taken away at the others, too. The line for all, "/", and what is built in
-// take nothing away that another line gives.
+// A row of a database often appears at several paths: in OpenConfig's list, in a list of ours, and as a raw row
+// (config-rows, differences of configurations, origin sonic-db). A line of a role applies to the data, whatever its
+// path: data hidden at one path is hidden at the others, too. As an exception, the line for all, "/", and built-in
+// lines hide nothing that another line permits.
 
 // An Alias is an entry of a list that has a row.
 type Alias struct {
 	List *List
 	Row  *ListRow
-	Keys []string // wildcard: any entry may be meant
+	Keys []string // a wildcard stands for any entry
 }
 
 // A Bound is a row of a group.
@@ -27,7 +27,7 @@ type Bound struct {
 	Row  *ListRow
 }
 
-// findAliases notes which groups have rows of a table.
+// findAliases records, per table, which groups have its rows.
 func (m *Model) findAliases() {
 	m.Bound, m.maps = map[TableID][]Bound{}, map[string][]Bound{}
 	for _, g := range m.Lists {
@@ -55,7 +55,7 @@ func (m *Model) Aliases(db swss.DBName, table, key string) (out []Alias) {
 // entries returns a pattern of the entries that have a row with a key.
 func (b Bound) entries(key string) (keys []string, ok bool) {
 	keys = Extend(nil, b.List)
-	if b.Row.Map == "" { // else the key is a number of the chip's
+	if b.Row.Map == "" { // else the key is an object id of the chip
 		if keys, ok = b.Row.Template.Match(key, len(b.List.Keys)); !ok {
 			return nil, false
 		}
@@ -69,14 +69,14 @@ func (b Bound) entries(key string) (keys []string, ok bool) {
 	return keys, true
 }
 
-// Everywhere returns the entries that may have a row of a database, or the row of CONFIG_DB that it was made of.
+// Everywhere returns the entries that may have a row of a database, or the row of CONFIG_DB that it was made from.
 func (m *Model) Everywhere(db swss.DBName, table, key string) []Alias {
 	out := m.Aliases(db, table, key)
 	for _, b := range m.maps[table] {
 		out = append(out, Alias{b.List, b.Row, Extend(nil, b.List)})
 	}
 	if db == swss.ConfigDB {
-		if len(out) == 0 { // what is not in force may be of another database
+		if len(out) == 0 { // an object that is not in force may be of another database
 			out = m.Aliases(swss.StateDB, table, key)
 			out = append(out, m.Aliases(swss.ApplDB, table, strings.ReplaceAll(key, "|", ":"))...)
 		}
@@ -93,7 +93,7 @@ func (m *Model) Everywhere(db swss.DBName, table, key string) []Alias {
 	return out
 }
 
-// AsIs returns the row of CONFIG_DB that an entry is; false: it is of another list.
+// AsIs returns the row of CONFIG_DB that a raw entry is. ok is false for entries of other lists.
 func (g *List) AsIs(keys []string) (table, key string, ok bool) {
 	if !slices.ContainsFunc(g.Rows, func(r *ListRow) bool { return r.Table == AnyTable }) {
 		return "", "", false
@@ -102,7 +102,7 @@ func (g *List) AsIs(keys []string) (table, key string, ok bool) {
 	return keys[n-2], keys[n-1], true
 }
 
-// Masked is a row without its secrets.
+// Masked returns a row without its secrets.
 func Masked(table string, fields map[string]string) map[string]string {
 	out := maps.Clone(fields)
 	for f := range out {
@@ -113,7 +113,7 @@ func Masked(table string, fields map[string]string) map[string]string {
 	return out
 }
 
-// maskedTexts are fields as NAME=VALUE, a zero byte between, without secrets.
+// maskedTexts returns fields without secrets. texts holds them as NAME=VALUE, separated by zero bytes.
 func maskedTexts(table, texts string) string {
 	list := strings.Split(texts, "\x00")
 	for i, text := range list {
@@ -124,7 +124,7 @@ func maskedTexts(table, texts string) string {
 	return strings.Join(list, "\x00")
 }
 
-// Mask takes the secrets out of what was read of an entry that is a row of a table as it is.
+// Mask removes the secrets from the rows of an entry that is a raw row of a table.
 func (e *Entry) Mask(table string) {
 	var secrets []string
 	for i, r := range e.List.Rows {
@@ -147,7 +147,7 @@ func (e *Entry) Mask(table string) {
 				made[f] = maskedTexts(table, made[f])
 			}
 		}
-		for _, secret := range secrets { // what is wrong with a row quotes it
+		for _, secret := range secrets { // the error of an invalid row quotes it
 			made["invalid"] = strings.ReplaceAll(made["invalid"], secret, schema.SecretMask)
 		}
 		if made["invalid"] == "" {

@@ -18,10 +18,10 @@ import (
 	"github.com/openconfig/ygot/ygot"
 )
 
-// silent says nothing: the leaf follows from the row and is another's to say.
+// silent returns a codec without a value, for a row that affects a leaf whose value is in another row.
 func silent() Codec { return Codec{Get: func(Record) []string { return nil }} }
 
-// yangSchema is what the YANG modules say: a constant, unpacked once for all servers of a process. Nobody changes it.
+// yangSchema returns the schema of the YANG modules. It is immutable, and unpacked once for all servers of a process.
 var yangSchema = sync.OnceValues(tamyang.Schema)
 
 // New binds the generated schema to the tables of modules.
@@ -61,8 +61,7 @@ func (b *builder) fail(format string, args ...any) {
 	b.errs = append(b.errs, fmt.Errorf(format, args...))
 }
 
-// walk makes the nodes below n from the schema and the generated types, which
-// know the modules.
+// walk makes the nodes below n from the schema and from the generated types, which have the names of the modules.
 func (b *builder) walk(n *Node, e *yang.Entry, t reflect.Type) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -149,10 +148,9 @@ func (b *builder) leaf(n *Node, e *yang.Entry, t reflect.Type) {
 	}
 }
 
-// leafrefs gives each leafref the type of its target and, where that is a
-// list's key, the list.
+// leafrefs gives each leafref the type of its target and, if the target is a list's key, the list.
 func (b *builder) leafrefs() {
-	for range 3 { // a leafref may name another
+	for range 3 { // a leafref may refer to another
 		for _, l := range b.paths {
 			at := b.leafrefTarget(l.leaf, l.path)
 			if at == nil || at.Type == nil {
@@ -183,7 +181,7 @@ func (b *builder) leafrefs() {
 	}
 }
 
-// referred has the lists whose entries a leaf names know of it.
+// referred adds the leaf to the references of the lists whose entries it names.
 func (b *builder) referred(leaf *Node) {
 	for _, g := range leaf.Targets {
 		if leaf.Config && !slices.Contains(g.Refs, leaf) {
@@ -192,7 +190,7 @@ func (b *builder) referred(leaf *Node) {
 	}
 }
 
-// leafrefTarget follows the path of a leafref; nil: it leads nowhere.
+// leafrefTarget returns the node at the path of a leafref, or nil if there is none.
 func (b *builder) leafrefTarget(at *Node, path string) *Node {
 	if strings.HasPrefix(path, "/") {
 		at = b.Root
@@ -255,7 +253,7 @@ func (b *builder) bind(mod Module) {
 	}
 }
 
-// refers has a leaf name entries of lists.
+// refers makes a leaf name entries of lists.
 func (b *builder) refers(module, leaf string, lists []string) {
 	n := b.Find(leaf)
 	if n == nil || n.Type == nil {
@@ -285,7 +283,7 @@ func (b *builder) bindRow(module, path string, g *List, r Row) {
 		}
 	}
 	if r.Behind != "" {
-		leaves = append(slices.Clip(leaves), Leaf{Path: r.Behind}) // its own row comes first
+		leaves = append(slices.Clip(leaves), Leaf{Path: r.Behind}) // after the leaves of the row itself
 	}
 	for _, l := range leaves {
 		n := b.Find(path + "/" + l.Path)
@@ -294,7 +292,7 @@ func (b *builder) bindRow(module, path string, g *List, r Row) {
 			continue
 		}
 		n.Binds = append(n.Binds, Bind{i, l.Codec})
-		if g.Rows[i].repeats != "" { // what the leaf says follows from both
+		if g.Rows[i].repeats != "" { // the value of the leaf follows from both rows
 			n.Binds = append(n.Binds, Bind{g.Rows[i].repeated, silent()})
 		}
 		n.Kept = n.Kept || l.Codec.Kept || l.Codec.Through != nil
@@ -310,7 +308,7 @@ func (b *builder) addRow(g *List, r Row) error {
 	keys := slices.Clone(g.Keys)
 	for name := range strings.FieldsSeq(r.Each) {
 		if i := g.keyNamed(name); i > slices.Index(keys, name) {
-			keys[i] = "" // the outer one of that name is meant
+			keys[i] = "" // the outer key of that name is meant
 		}
 	}
 	t, err := compileTemplate(r.Key, b.redis.DB(r.DB).Separator(), keys, r.Table == AnyTable)
@@ -344,11 +342,11 @@ func (b *builder) addRow(g *List, r Row) error {
 	return nil
 }
 
-// complete checks that every leaf has a place.
+// complete checks that every leaf has a row.
 func (b *builder) complete() {
 	b.Root.findPlain()
 	for _, g := range b.Lists {
-		g.Refs = slices.DeleteFunc(g.Refs, func(n *Node) bool { // the leaf of ours refers to it
+		g.Refs = slices.DeleteFunc(g.Refs, func(n *Node) bool { // our own leaf refers to it
 			return n.Elsewhere() || n.List.ReadOnly()
 		})
 	}
@@ -370,7 +368,7 @@ func (b *builder) complete() {
 			if !n.behind {
 				continue
 			}
-			for i, r := range g.Rows { // it follows from what is configured, too
+			for i, r := range g.Rows { // it follows from the configuration, too
 				if r.DB == swss.ConfigDB {
 					n.Binds = append(n.Binds, Bind{Row: i})
 				}
@@ -381,7 +379,7 @@ func (b *builder) complete() {
 	}
 }
 
-// follow notes which rows the leaves of a group follow from.
+// follow records which rows each leaf of a group depends on.
 func (b *builder) follow(g *List) {
 	if len(g.Rows) > maxFollowed {
 		b.fail("%s: is in %d rows, at most %d are possible", g.Node.Path, len(g.Rows), maxFollowed)

@@ -7,83 +7,82 @@ import (
 	"tamtam/swss"
 )
 
-// ErrReadOnly is the error of a Set of what no Set can write.
+// ErrReadOnly is the error of a Set of a node that no Set can write.
 var ErrReadOnly = errors.New("is read-only")
 
 // A Change is one entry during a Set, as a Group.Finish sees it.
 type Change interface {
-	// Keys are the keys of the entry.
+	// Keys returns the keys of the entry.
 	Keys() []string
 	// Created reports whether the Set creates the entry.
 	Created() bool
-	// Fields returns the entry's row of a table of CONFIG_DB as it will be; changes to it are written.
-	// nil: there will be none.
+	// Fields returns the entry's row of a table of CONFIG_DB as it will be, or nil if there will be none. Changes to it
+	// are written.
 	Fields(table string) map[string]string
 	// Changed reports whether the Set changes a leaf, its path relative to the entry.
 	Changed(path string) bool
-	// Read returns a row of any database; nil: there is none.
+	// Read returns a row of any database, or nil if there is none.
 	Read(db swss.DBName, table, key string) (map[string]string, error)
-	// Entries returns the rows of a table of CONFIG_DB that the entries of a list with one key have, as
-	// they will be, by that key. Some may be [Change.InDoubt].
+	// Entries returns the rows of a table of CONFIG_DB for the entries of a list with one key, as they will be, by that
+	// key. Some may be [Change.InDoubt].
 	Entries(path, table string) (map[string]map[string]string, error)
-	// Sees reports whether whoever asks for the Set may see something of an entry of a list with one key, so that an error
-	// may name it.
+	// Sees reports whether the Set's caller may see something of an entry of a list with one key, so that an error may
+	// name it.
 	Sees(path, key string) bool
-	// Entry returns the row of a table of CONFIG_DB that one entry of a list with one key has, as it
-	// will be; nil: there will be none, or it is in doubt.
+	// Entry returns the row of a table of CONFIG_DB for one entry of a list with one key, as it will be. It is nil if
+	// there will be none, or if the entry is [Change.InDoubt].
 	Entry(path, key, table string) (map[string]string, error)
-	// InDoubt reports whether a failed part of the Set was to change an entry of a list with one key:
-	// then nothing that follows from the entry is an error.
+	// InDoubt reports whether a failed part of the Set was to change an entry of a list with one key. Then conclusions
+	// from the entry must not be reported as errors.
 	InDoubt(path, key string) bool
-	// PutEntry gives an entry of a list with one key a row of CONFIG_DB. It is an error if the entry
-	// exists, unless it may.
+	// PutEntry gives an entry of a list with one key a row of CONFIG_DB. If the entry exists and mayExist is false, it
+	// returns an error.
 	PutEntry(path, key, table string, fields map[string]string, mayExist bool) error
 	// RemoveEntry removes an entry of a list with one key.
 	RemoveEntry(path, key string) error
 }
 
-// A Through writes one list of OpenConfig's, or one leaf, in the list where it is configured.
+// A Through writes one list of OpenConfig's, or one leaf, in the list that holds the configuration.
 type Through struct {
-	// Put gives a leaf a value; leaf "": the entry is to exist.
+	// Put sets a leaf to a value. If leaf is empty, the entry must come to exist.
 	Put func(ctx context.Context, s Setting, keys []string, leaf string, v []string) error
-	// Remove removes the entries that a pattern of keys means; not whole: what they have at or below a node, which a
-	// value may follow.
+	// Remove removes the entries that match a pattern of keys. If whole is false, it removes only their content at or
+	// below a node, and a new value may follow.
 	Remove func(ctx context.Context, s Setting, pattern []string, n *Node, whole bool) error
 }
 
 // A Setting is a Set, as a Through sees it. Lists are named by their paths.
 type Setting interface {
-	// Match returns the keys of the entries of a list that fit a pattern, as they are so far.
+	// Match returns the keys of the present entries of a list that match a pattern.
 	Match(ctx context.Context, list string, pattern ...string) ([][]string, error)
-	// Make makes an entry exist.
+	// Make creates an entry, unless it exists.
 	Make(ctx context.Context, list string, keys ...string) error
-	// Erase removes an entry, and what is below it.
+	// Erase removes an entry, and all below it.
 	Erase(ctx context.Context, list string, keys ...string) error
-	// Write writes into an entry's row of a table of CONFIG_DB what no leaf of the list has.
+	// Write writes fields that no leaf of the list has into an entry's row of a table of CONFIG_DB.
 	Write(ctx context.Context, list string, keys []string, table string, c Codec, v []string) error
-	// Needs notes that an entry of a list is to have a leaf when the Set is done: that there finds something then.
+	// Needs records that an entry of a list must have a leaf when the Set is done: there must then find something.
 	Needs(list, leaf string, keys []string, there Finder)
-	// Forgo takes back what Needs has noted of an entry.
+	// Forgo cancels the Needs of an entry.
 	Forgo(list string, keys []string)
 }
 
-// A Finder finds the keys of those of our entries that an entry of OpenConfig's is.
+// A Finder returns the keys of our entries that correspond to an entry of OpenConfig's.
 type Finder func(ctx context.Context, s Setting, keys []string) ([][]string, error)
 
 // A refusal is an error about the state of the switch, not about the request.
 type refusal struct{ error }
 
-// Refused makes an error one about the state of the switch: the same request
-// may succeed later.
+// Refused marks an error as one about the state of the switch: the same request may succeed later.
 func Refused(err error) error { return refusal{err} }
 
 func (r refusal) Unwrap() error { return r.error }
 
-// IsRefusal reports whether an error is one about the state of the switch.
+// IsRefusal reports whether an error is about the state of the switch.
 func IsRefusal(err error) bool {
 	var r refusal
 	return errors.As(err, &r)
 }
 
-// Hidden stands in errors for the name of what the caller may not see.
+// Hidden stands in errors for a name that the caller may not see.
 const Hidden = "something that the role may not see"

@@ -1,5 +1,5 @@
-// Package tree is the tree of YANG bound to the rows of the databases: its nodes and lists, what paths and values mean
-// in it, and entries with the rows that were read of them. What belongs here: what follows from the schema, from the
-// tables of modules ([Module]) and from rows that somebody else has read. It reads and writes no database, and knows
-// neither a feature nor who asks.
+// Package tree binds the tree of YANG to the rows of the databases. It has nodes and lists, the meaning of paths and
+// values, and entries with the rows that were read for them. What belongs here: code that needs only the schema, the
+// tables of modules ([Module]) and rows read elsewhere. It accesses no database, and is independent of features and
+// callers.
 package tree

@@ -12,33 +12,33 @@ import (
 type Entry struct {
 	List     *List
 	Keys     []string
-	Rows     []map[string]string // by row; nil: absent, or not asked for
-	Versions []uint64            // by row: which version it is, of the table where it is absent; 0: not known
-	ReadAt   time.Time           // the newest of its rows that are kept was read
-	elems    []*gpb.PathElem     // of its path, once asked for
-	Coded    []byte              // of its path, as they travel, once asked for
-	Ports    map[string]string   // by alias, where a rule names ports by it
+	Rows     []map[string]string // by row; nil if it is absent, or was not requested
+	Versions []uint64            // by row, its version (of the table if the row is absent); 0 if unknown
+	ReadAt   time.Time           // when the newest of its cached rows was read
+	elems    []*gpb.PathElem     // of its path; nil until needed
+	Coded    []byte              // the encoded path; nil until needed
+	Ports    map[string]string   // by alias, if a rule names ports by alias
 	Left     bool                // it is deleted, but may still be in force
-	Limits   Limits              // what of it is read; nil: everything
-	shaded   map[*Node]bool      // leaves that are not read, because of what the view takes away elsewhere
+	Limits   Limits              // which leaves may be read; nil means all
+	shaded   map[*Node]bool      // leaves that are hidden because the view hides their data at another path
 	Other    bool                // its row is an entry of another list
 
-	Recalled *Recall // what its leaves were
-	Same     uint64  // rows that are what they were then, a bit for each
+	Recalled *Recall // the values of its leaves at an earlier time
+	Same     uint64  // a bit for each row that has not changed since
 }
 
-// Limits are what of entries may be read.
+// Limits restricts what may be read of entries.
 type Limits interface {
 	// Reads reports whether a leaf of an entry with these keys may be read.
 	Reads(leaf *Node, keys []string) bool
 }
 
-// NewEntry returns an entry of which no row was read yet.
+// NewEntry returns an entry without rows.
 func NewEntry(g *List, keys []string) *Entry {
 	return NewEntries(g, [][]string{keys})[0]
 }
 
-// NewEntries makes many at once.
+// NewEntries returns an entry without rows for each of the keys.
 func NewEntries(g *List, keys [][]string) []*Entry {
 	n := len(g.Rows)
 	all, recs, vers := make([]Entry, len(keys)), make([]map[string]string, len(keys)*n), make([]uint64, len(keys)*n)
@@ -55,7 +55,7 @@ func (e *Entry) Exists() bool {
 	return e.List.Parent == nil || e.Left || e.Own() != nil
 }
 
-// Its reports whether a row that was read is the entry's, and not of another list.
+// Its reports whether a row that was read belongs to the entry, rather than to another list. If not, it sets e.Other.
 func (r *ListRow) Its(e *Entry, fields map[string]string) bool {
 	if is := e.List.is; !r.Entry || is == nil || is(fields) {
 		return true
@@ -64,7 +64,7 @@ func (r *ListRow) Its(e *Entry, fields map[string]string) bool {
 	return false
 }
 
-// Own is the entry's own row.
+// Own returns the entry's own row, or nil.
 func (e *Entry) Own() map[string]string {
 	for i, r := range e.List.Rows {
 		if r.Entry && e.Rows[i] != nil {
@@ -74,8 +74,7 @@ func (e *Entry) Own() map[string]string {
 	return nil
 }
 
-// Value returns the value of a leaf; nil: it has none. What a row says but
-// the leaf's type does not allow is left out.
+// Value returns the value of a leaf, or nil if it has none. Values that the leaf's type does not allow are omitted.
 func (e *Entry) Value(n *Node) []string {
 	if e.Hides(n) {
 		return nil
@@ -86,11 +85,11 @@ func (e *Entry) Value(n *Node) []string {
 	return e.workOut(n)
 }
 
-// workOut makes the value of a leaf from the rows.
+// workOut computes the value of a leaf from the rows.
 func (e *Entry) workOut(n *Node) []string {
 	if n.KeyIndex >= 0 {
 		if n.Config && !n.IsListKey() && len(e.List.Traces) > 0 && e.Own() == nil {
-			return nil // there is nothing but state
+			return nil // there is only state
 		}
 		return e.Keys[n.KeyIndex : n.KeyIndex+1]
 	}
@@ -108,7 +107,7 @@ func (e *Entry) workOut(n *Node) []string {
 		if v := n.allowed(said); len(v) > 0 {
 			return v
 		}
-		there = there && len(said) == 0 // what the row says is not the default, even if invalid
+		there = there && len(said) == 0 // a row's invalid value is not replaced by the default
 	}
 	if there && n.Config && len(n.Default) > 0 {
 		return n.Default
@@ -116,7 +115,7 @@ func (e *Entry) workOut(n *Node) []string {
 	return nil
 }
 
-// record is what codecs get of a row; false: it says nothing.
+// record returns what codecs receive for a row. ok is false if they must not be called.
 func (e *Entry) record(i int) (Record, bool) {
 	rec, r := Record{Keys: e.Keys, Fields: e.Rows[i], Own: e.Own()}, e.List.Rows[i]
 	if r.repeats == "" {
@@ -129,7 +128,7 @@ func (e *Entry) record(i int) (Record, bool) {
 	return rec, rec.Fields != nil
 }
 
-// Hides reports whether whoever asks may not read a leaf of the entry.
+// Hides reports whether the caller may not read a leaf of the entry.
 func (e *Entry) Hides(n *Node) bool {
 	return e.shaded[n] || e.Limits != nil && !e.Limits.Reads(n, e.Keys)
 }
@@ -148,7 +147,7 @@ func (n *Node) allowed(v []string) []string {
 	return out
 }
 
-// Derive fills in the keys that follow from fields; false: they do not.
+// Derive fills in the keys that follow from fields. It returns false if they cannot be derived.
 func (e *Entry) Derive() bool {
 	known, own := slices.Clone(e.Keys), e.Own()
 	for _, i := range slices.Sorted(maps.Keys(e.List.Derive)) {
@@ -169,10 +168,10 @@ func (e *Entry) Derive() bool {
 	return true
 }
 
-// Absent is the version of a row that is not there.
+// Absent is the version of a row that does not exist.
 const Absent = 1
 
-// One is the value of a leaf, or none.
+// One returns the value of a leaf, or nil if text is empty.
 func One(text string) []string {
 	if text == "" {
 		return nil
@@ -180,7 +179,7 @@ func One(text string) []string {
 	return []string{text}
 }
 
-// First is the text of a leaf's value; empty: removed.
+// First returns the text of a leaf's value, or "" if it is removed.
 func First(v []string) string {
 	if len(v) == 0 {
 		return ""
@@ -188,7 +187,7 @@ func First(v []string) string {
 	return v[0]
 }
 
-// Known notes which version of a row the entry has, and since when.
+// Known records the version of a row of the entry, and when the row was read.
 func (e *Entry) Known(r *ListRow, version uint64, at time.Time) {
 	if at.After(e.ReadAt) {
 		e.ReadAt = at
@@ -196,7 +195,7 @@ func (e *Entry) Known(r *ListRow, version uint64, at time.Time) {
 	e.Versions[r.Index] = version
 }
 
-// Decoded is what codecs get of a row that is kept. Who gets it does not change it.
+// Decoded returns what codecs receive for a cached row. Callers must not change it.
 func (r *ListRow) Decoded(fields map[string]string, keys []string) map[string]string {
 	if len(r.EachKeys) > 0 {
 		return JSONFields(r.Folded(fields)[r.EachField(keys)])

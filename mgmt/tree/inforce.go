@@ -9,11 +9,10 @@ import (
 	"tamtam/swss/schema"
 )
 
-// What of an object is not in force follows from two rows: the one that the managers make of the
-// configuration, computed here by the same parsers, and the one in APPL_DB. Both are in the same
-// canonical words, with the same defaults, so a leaf differs only if something else is in force.
-// The schema tells which leaves to compare: all of state that repeat one of config and are in that
-// row.
+// The difference between an object's configuration and its state in force follows from two rows. One is the row that
+// the managers will make of the configuration, computed here by the same parsers. The other is the row in APPL_DB. Both
+// have the same canonical form and defaults, so a leaf differs only if its value in force differs. The schema
+// determines the leaves to compare: all of state that repeat a leaf of config and are in that row.
 
 // A Configured is the configuration of an entry, for a Row.Wanted.
 type Configured struct {
@@ -21,13 +20,13 @@ type Configured struct {
 	is map[string]string
 }
 
-// InForce is the row of APPL_DB as it is; nil: there is none.
+// InForce returns the present row of APPL_DB, or nil if there is none.
 func (c Configured) InForce() map[string]string { return c.is }
 
-// Name is the entry's own key.
+// Name returns the entry's own key.
 func (c Configured) Name() string { return c.e.Keys[len(c.e.Keys)-1] }
 
-// Row returns the entry's row of a table of CONFIG_DB; nil: there is none.
+// Row returns the entry's row of a table of CONFIG_DB, or nil if there is none.
 func (c Configured) Row(table string) map[string]string {
 	for i, r := range c.e.List.Rows {
 		if r.DB == swss.ConfigDB && r.Table == table {
@@ -37,23 +36,23 @@ func (c Configured) Row(table string) map[string]string {
 	return nil
 }
 
-// Port returns the port that a rule names by an alias; false: it is none.
+// Port returns the port that a rule names by an alias. ok is false if the alias is unknown.
 func (c Configured) Port(alias string) (name string, ok bool) {
 	name, ok = c.e.Ports[alias]
 	return name, ok
 }
 
-// Keys are the keys of the entry.
+// Keys returns the keys of the entry.
 func (c Configured) Keys() []string { return c.e.Keys }
 
-// behind says what of an entry's configuration is not in force, by the row of APPL_DB
-// that the leaf's first place is.
+// behind returns the parts of an entry's configuration that are not in force. It compares with the row of APPL_DB to
+// which the leaf is bound first.
 func (e *Entry) behind(n *Node) []string {
 	switch {
 	case e.Left:
 		return One(e.leftBehind())
 	case !e.Exists():
-		return nil // it exists for what is below it
+		return nil // it exists only because of the entries below it
 	}
 	at := n.Binds[0].Row
 	is := e.Rows[at]
@@ -91,7 +90,7 @@ func (e *Entry) behind(n *Node) []string {
 	return out
 }
 
-// notActive says which of the rows that implement the configuration are not in effect.
+// notActive returns a text for each row that implements the configuration and is not active.
 func (e *Entry) notActive(rows []Bind) []string {
 	var out []string
 	for _, b := range rows {
@@ -122,8 +121,8 @@ func notInForce(leaf, wanted, is string) string {
 	return leaf + " " + wanted + " is not in force yet, " + is + " is"
 }
 
-// Leaves reports whether the traces of an entry that is not configured say that it may be in force.
-// If the ACL rule of a flow group is configured, the rule is not a trace: it is in force by itself.
+// Leaves reports whether the traces of an entry that is not configured show that it may be in force. If the ACL rule of
+// a flow group is configured, the rule is not a trace: it is in force by itself.
 func (e *Entry) Leaves() bool {
 	ruled, traced := false, false
 	for i, r := range e.List.Rows {
@@ -147,7 +146,7 @@ func (e *Entry) Leaves() bool {
 	return traced
 }
 
-// leftBehind says what is known of a deleted entry that is still in force.
+// leftBehind returns a text about a deleted entry that is still in force.
 func (e *Entry) leftBehind() string {
 	status, reason := "", ""
 	for i, r := range e.List.Rows {
@@ -167,9 +166,9 @@ func (e *Entry) leftBehind() string {
 	return "it is deleted, and may be in force still: it is " + status + ": " + reason
 }
 
-// Standing is a word for whether an entry is as it is configured, by its leaves status and not-in-force (nil: it has
-// none): active, or what its status is; pending also where the status is of something else than what is configured, or
-// there is none.
+// Standing returns a status word for an entry, by its leaves status and not-in-force (nil if it has no such leaf). It
+// is active, or the entry's status. It is also pending if there is no status, or if the status belongs to an earlier
+// configuration.
 func (e *Entry) Standing(status, behind *Node) string {
 	word := strings.ToLower(First(e.Value(status)))
 	switch {

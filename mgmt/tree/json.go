@@ -8,12 +8,12 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// A jsonWriter writes nodes as JSON, by RFC 7951 where ietf says so: then
-// members have the name of their module where it differs from the parent's.
+// A jsonWriter writes nodes as JSON, by RFC 7951 if ietf is set. Then a member has the name of its module where that
+// differs from the parent's.
 type jsonWriter struct {
 	buf  []byte
 	tree Entries
-	want map[*Node][]*Node // the members of each node that are leaves of the selection, above these, or keys of a list
+	want map[*Node][]*Node // the members to write of each node: selected leaves, nodes above these, and list keys
 	ietf bool
 }
 
@@ -37,7 +37,7 @@ func newJSONWriter(t Entries, sel Selection, ietf bool) *jsonWriter {
 	return w
 }
 
-// value returns a node of an entry as JSON; nil: it has no data.
+// value returns a node of an entry as JSON, or nil if it has no data.
 func (w *jsonWriter) value(n *Node, e *Entry) []byte {
 	w.buf = w.buf[:0]
 	if n.Type != nil {
@@ -52,8 +52,8 @@ func (w *jsonWriter) value(n *Node, e *Entry) []byte {
 	return bytes.Clone(w.buf)
 }
 
-// object writes the members of a container or list entry; false: it has none,
-// and nothing was written. module is that of the enclosing member.
+// object writes the members of a container or list entry. If there are none, it writes nothing and returns false.
+// module is the module of the enclosing member.
 func (w *jsonWriter) object(n *Node, e *Entry, module string) bool {
 	start := len(w.buf)
 	w.buf = append(w.buf, '{')
@@ -110,8 +110,8 @@ func (w *jsonWriter) member(n *Node, e *Entry) bool {
 	return w.object(n, e, n.Module)
 }
 
-// JSONFields returns the members of a JSON object that are strings, numbers or booleans; nil if
-// text is not an object.
+// JSONFields returns the members of a JSON object that are strings, numbers or booleans. It returns nil if text is not
+// an object.
 func JSONFields(text string) map[string]string {
 	var members map[string]json.RawMessage
 	if json.Unmarshal([]byte(text), &members) != nil || members == nil {
@@ -133,7 +133,7 @@ func JSONFields(text string) map[string]string {
 	return fields
 }
 
-// AddTarget adds what was read of a target to a notification: in PROTO as it travels.
+// AddTarget adds the data of a target to a notification. In PROTO they are added in encoded form.
 func (m *Model) AddTarget(to *gpb.Notification, t Target, sel Selection, data Entries, enc gpb.Encoding) {
 	if enc == gpb.Encoding_PROTO {
 		raw := to.ProtoReflect().GetUnknown()
@@ -165,7 +165,7 @@ func (m *Model) AddTarget(to *gpb.Notification, t Target, sel Selection, data En
 	}
 }
 
-// appendRaw appends an update for each leaf of an entry that has a value.
+// appendRaw appends an encoded update for each leaf of an entry that has a value.
 func appendRaw(dst []byte, e *Entry, leaves []*Node, enc gpb.Encoding) []byte {
 	var one []byte
 	for _, n := range leaves {

@@ -14,27 +14,25 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// DefaultOrigin is the tree that the modules make; an empty origin means it
-// too.
+// DefaultOrigin is the tree of the modules; an empty origin means the same.
 const DefaultOrigin = "openconfig"
 
-// maxTargets bounds what one path with wildcards may mean.
+// maxTargets bounds the number of targets of one path with wildcards.
 const maxTargets = 1000
 
-// MaxSteps bounds the work to find out: wildcards multiply.
+// MaxSteps bounds the work of resolving one path, because wildcards multiply.
 const MaxSteps = 20000
 
-// MaxSetSteps bounds it for all paths of one Set.
+// MaxSetSteps bounds that work for all paths of one Set.
 const MaxSetSteps = 1_000_000
 
-// A Target is a node of the YANG tree with the keys of its lists; wildcard
-// stands for all.
+// A Target is a node of the YANG tree with the keys of its lists; the wildcard stands for all.
 type Target struct {
 	Node *Node
-	Keys []string // one per key of node.group
+	Keys []string // one per key of the node's list
 	Item string   // one value of a leaf-list: path elem name[.=value]
 
-	level uint32 // how many levels below it are meant; 0: all
+	level uint32 // how many levels below it are meant; 0 means all
 }
 
 // Wild reports whether the target may mean any number of nodes.
@@ -54,8 +52,8 @@ func origin(prefix, path *gpb.Path) error {
 	return sonicTarget(prefix, path)
 }
 
-// sonicTarget refuses a target that is a database, by which SONiC's server chooses what paths are of. To answer from
-// the tree of the modules would be to answer something else.
+// sonicTarget refuses a target that is a database, by which SONiC's server selects the tree of the paths. Answering
+// from the tree of the modules would be wrong.
 func sonicTarget(prefix, path *gpb.Path) error {
 	name := cmp.Or(prefix.GetTarget(), path.GetTarget())
 	db, _, _ := strings.Cut(name, "/") // with a namespace
@@ -76,8 +74,7 @@ func sonicTarget(prefix, path *gpb.Path) error {
 		PathText(&gpb.Path{Elem: elems}))
 }
 
-// Resolve finds what a path means. unknown is the code for a path that is not
-// in the YANG tree.
+// Resolve returns the targets of a path. unknown is the code for a path that is not in the YANG tree.
 func (m *Model) Resolve(prefix, path *gpb.Path, unknown codes.Code) ([]Target, error) {
 	w := Resolver{Unknown: unknown, Most: MaxSteps}
 	return w.Resolve(m, prefix, path)
@@ -107,7 +104,7 @@ func (w *Resolver) Resolve(m *Model, prefix, path *gpb.Path) ([]Target, error) {
 	return outermost(w.found), nil
 }
 
-// outermost drops the targets that are inside others: "..." finds a node and all below it.
+// outermost drops the targets that are inside others: "..." matches a node and all below it.
 func outermost(ts []Target) []Target {
 	if len(ts) < 2 {
 		return ts
@@ -125,20 +122,20 @@ func outermost(ts []Target) []Target {
 	return out
 }
 
-// A Resolver finds what a path means. What is left of its bound on steps is for other paths of the same request.
+// A Resolver resolves paths. The rest of its bound on steps is left to the other paths of the same request.
 type Resolver struct {
 	Elems   []*gpb.PathElem
 	Unknown codes.Code
 	found   []Target
 	wild    bool // a name so far was a wildcard
 	steps   int
-	Most    int // steps beyond one for each element
+	Most    int // the bound on steps, in addition to one for each element
 
-	Lost   Target // how far a refused path was understood; no node: not at all
-	LostAt int    // the element where
+	Lost   Target // the deepest node to which a refused path was resolved; without Node if there is none
+	LostAt int    // the element at which it failed
 }
 
-// Beyond is how many steps wildcards have cost.
+// Beyond returns how many steps wildcards have cost.
 func (w *Resolver) Beyond() int { return min(max(w.steps-len(w.Elems)-1, 0), w.Most) }
 
 func (w *Resolver) walk(n *Node, keys []string, at int) error {
@@ -182,7 +179,7 @@ func (w *Resolver) follow(n *Node, keys []string, at int) error {
 	return w.walk(k, keys, at+1)
 }
 
-// reached adds a node that the path names; wildcards may name it twice.
+// reached adds a node that the path names, unless wildcards have already added it.
 func (w *Resolver) reached(n *Node, keys []string) error {
 	if len(w.found) >= maxTargets {
 		return status.Errorf(codes.InvalidArgument, "%s means too much", PathText(&gpb.Path{Elem: w.Elems}))
@@ -228,7 +225,7 @@ func (w *Resolver) all(n *Node, keys []string, at int, deep bool) error {
 	return nil
 }
 
-// keys adds the keys of an element to those so far.
+// keys returns the keys so far and those of an element.
 func (w *Resolver) keys(k *Node, keys []string, el *gpb.PathElem) ([]string, error) {
 	own := []string(nil)
 	if k.IsList {
@@ -265,13 +262,12 @@ func orRoot(path string) string {
 	return path
 }
 
-// PathTo is the resolved path of a node. Elements shared with other paths are never written to.
+// PathTo returns the resolved path of a node. Elements shared with other paths are never written to.
 func PathTo(n *Node, keys []string) *gpb.Path {
 	return &gpb.Path{Elem: appendElems(nil, n, nil, keys)}
 }
 
-// Path is the path of a node of the entry's list; all such share the elements
-// that the entry has in common.
+// Path returns the path of a node of the entry's list. All such paths share the elements up to the entry.
 func (e *Entry) Path(n *Node) *gpb.Path {
 	if e.elems == nil {
 		e.elems = appendElems(nil, e.List.Node, nil, e.Keys)
@@ -299,10 +295,10 @@ func appendElems(elems []*gpb.PathElem, n, above *Node, keys []string) []*gpb.Pa
 	return elems
 }
 
-// Text is the target's path in words.
+// Text returns the target's path as text.
 func (t Target) Text() string { return PathText(PathTo(t.Node, t.Keys)) }
 
-// Matches reports whether keys fit a pattern.
+// Matches reports whether keys match a pattern.
 func Matches(keys, pattern []string) bool {
 	for i, p := range pattern {
 		if p != Wildcard && keys[i] != Wildcard && keys[i] != p {
@@ -315,7 +311,7 @@ func Matches(keys, pattern []string) bool {
 // CompareKeys orders entries by their keys.
 func CompareKeys(a, b []string) int { return slices.Compare(a, b) }
 
-// Union is the keys of two sets, each once, in order. Both are usually in order already.
+// Union returns the keys of two sets, each once, sorted. The arguments are usually sorted already.
 func Union(a, b [][]string) [][]string {
 	for _, x := range [][][]string{a, b} {
 		if !slices.IsSortedFunc(x, CompareKeys) {
@@ -335,7 +331,7 @@ func Union(a, b [][]string) [][]string {
 	return out
 }
 
-// Extend fits a pattern of keys to a group further down.
+// Extend extends a pattern of keys to a group further down.
 func Extend(pattern []string, g *List) []string {
 	out := slices.Clone(pattern)
 	for len(out) < len(g.Keys) {
@@ -344,7 +340,7 @@ func Extend(pattern []string, g *List) []string {
 	return out
 }
 
-// LimitDepth gives targets the depth that is asked for.
+// LimitDepth sets the depth of targets.
 func LimitDepth(ts []Target, level uint32) []Target {
 	for i := range ts {
 		ts[i].level = level
@@ -352,10 +348,10 @@ func LimitDepth(ts []Target, level uint32) []Target {
 	return ts
 }
 
-// Open reports whether the target may mean nothing though its path is right.
+// Open reports whether the target may match nothing although its path is valid.
 func (t Target) Open() bool { return t.Wild() || t.level > 0 }
 
-// Shows returns the filter with what is too deep below the target left out: a list and its entry are one level.
+// Shows returns the filter without nodes that are too deep below the target. A list and its entry are one level.
 func (t Target) Shows(filter func(*Node) bool) func(*Node) bool {
 	if t.level == 0 {
 		return filter
@@ -370,7 +366,7 @@ func (t Target) Shows(filter func(*Node) bool) func(*Node) bool {
 	}
 }
 
-// FirstKey is that of an entry; what is in no list has none.
+// FirstKey returns the first key of an entry, or the wildcard if there are no keys.
 func FirstKey(keys []string) string {
 	if len(keys) == 0 {
 		return Wildcard
@@ -378,7 +374,7 @@ func FirstKey(keys []string) string {
 	return keys[0]
 }
 
-// KeysText is one text of an entry's keys.
+// KeysText returns an entry's keys as one text.
 func KeysText(keys []string) string {
 	if len(keys) == 1 {
 		return keys[0]
@@ -386,18 +382,18 @@ func KeysText(keys []string) string {
 	return strings.Join(keys, "\x00")
 }
 
-// Origin sonic-db has the tables of the databases as they are, by the paths of SONiC's server:
-// DATABASE/localhost/TABLE[/KEY[/FIELD]]. A row is a JSON object, a table an object of rows; it is read-only.
+// Origin sonic-db serves the tables of the databases, read-only, by the paths of SONiC's server:
+// DATABASE/localhost/TABLE[/KEY[/FIELD]]. A row is a JSON object, a table an object of rows.
 
 // RawOrigin is the origin of these paths.
 const RawOrigin = "sonic-db"
 
-// RawDatabases are those that it has.
+// RawDatabases lists the databases of that origin.
 var RawDatabases = []swss.DBName{
 	swss.ApplDB, swss.ASICDB, swss.CountersDB, swss.ConfigDB, swss.FlexCounterDB, swss.StateDB,
 }
 
-// EntryID is one text for a list and the keys of an entry.
+// EntryID returns one text for a list and the keys of an entry.
 func EntryID(g *List, keys []string) string {
 	return g.Node.Path + "\x00" + strings.Join(keys, "\x00")
 }

@@ -7,23 +7,23 @@ import (
 	"tamtam/swss"
 )
 
-// What leaves are follows from rows. To work it out is most of what a Get of many entries costs: so as long as the rows
-// of an entry are those that they were at the last Get, by their versions, its values are taken from there.
+// The values of leaves follow from rows. Computing them is most of the cost of a Get of many entries. So as long as the
+// rows of an entry have the same versions as at the last Get, its values are taken from there.
 
-// A Recall is the values of an entry's leaves, when its rows had these versions. Nobody changes it.
+// A Recall holds the values of an entry's leaves, computed from rows of these versions. It is immutable.
 type Recall struct {
-	vers   []uint64 // by row; 0: it was not known
+	vers   []uint64 // by row; 0 if the version was unknown
 	values []string // of all leaves whose rows were known, in order
 	ends   []uint16 // by leaf, where its values end
 }
 
-// maxRecalled is how many values of an entry are remembered.
+// maxRecalled bounds the number of values that are remembered for an entry.
 const maxRecalled = math.MaxUint16
 
-// maxFollowed is of how many rows a group can be: a leaf has a bit for each that it follows from.
+// maxFollowed bounds the number of rows of a group: a leaf has a bit for each row that it depends on.
 const maxFollowed = 64
 
-// value returns a leaf's value. Who gets it does not change it.
+// value returns a leaf's value. Callers must not change it.
 func (c *Recall) value(n *Node) []string {
 	from, to := uint16(0), c.ends[n.Index]
 	if n.Index > 0 {
@@ -35,20 +35,20 @@ func (c *Recall) value(n *Node) []string {
 	return c.values[from:to:to]
 }
 
-// Recallable reports whether something of a group's entries may be remembered: that they are there is known by rows
-// that are kept.
+// Recallable reports whether values of a group's entries may be remembered: the rows that make up the entries must be
+// cached.
 func (g *List) Recallable() bool {
 	return g.Parent != nil &&
 		!slices.ContainsFunc(g.Rows, func(r *ListRow) bool { return r.Entry && !r.versioned() })
 }
 
-// versioned reports whether the version of the row is known where its table is kept.
+// versioned reports whether the version of the row is known if its table is cached.
 func (r *ListRow) versioned() bool { return r.Cacheable() && r.Template.Gather < 0 }
 
-// followed are the rows of the group that a leaf's value follows from, a bit for each.
+// followed returns the rows of the group on which a leaf's value depends, a bit for each.
 func (g *List) followed(n *Node) (rows uint64) {
 	for i, r := range g.Rows {
-		if r.Entry || n.behind && r.DB != swss.CountersDB { // see entry.behind
+		if r.Entry || n.behind && r.DB != swss.CountersDB { // see Entry.behind
 			rows |= 1 << i
 		}
 	}
@@ -58,7 +58,7 @@ func (g *List) followed(n *Node) (rows uint64) {
 	return rows
 }
 
-// version is that of a row; 0: it is not known.
+// version returns the version of a row, or 0 if it is unknown.
 func (e *Entry) version(row int) uint64 {
 	if v := e.Versions[row]; v != 0 || e.List.Rows[row].Serves(e.Keys) {
 		return v
@@ -66,7 +66,8 @@ func (e *Entry) version(row int) uint64 {
 	return Absent
 }
 
-// Follows returns the rows whose versions are those of a recall, a bit for each; stale: some are known that are not.
+// Follows returns the rows that have the same versions as in a recall, a bit for each. stale reports whether some known
+// versions differ.
 func (e *Entry) Follows(c *Recall) (same uint64, stale bool) {
 	if c == nil {
 		return 0, true
@@ -93,8 +94,8 @@ func (e *Entry) Whole() bool {
 	return true
 }
 
-// Remembered makes the recall of an entry, with a buffer that it returns; nil: it has too many values. What a caller
-// may not see of it makes no difference.
+// Remembered returns the recall of an entry, or nil if it has too many values. It uses buf, and returns it for the next
+// call. The caller's rights make no difference.
 func (e *Entry) Remembered(buf []string) (*Recall, []string) {
 	c := &Recall{vers: make([]uint64, len(e.Versions)), ends: make([]uint16, len(e.List.Leaves))}
 	known := uint64(0)
@@ -116,7 +117,7 @@ func (e *Entry) Remembered(buf []string) (*Recall, []string) {
 	return c, buf
 }
 
-// Stamp stands for the versions of the rows that a leaf follows from; false: they are not all known.
+// Stamp returns a hash of the versions of the rows that a leaf depends on. ok is false unless all are known.
 func (e *Entry) Stamp(n *Node) (uint64, bool) {
 	if e.Ports != nil {
 		return 0, false
@@ -138,7 +139,8 @@ func (e *Entry) Stamp(n *Node) (uint64, bool) {
 	return mixed(stamp), true
 }
 
-// mixed is SplitMix64's: each bit of x makes half of all bits differ, and different x are different then.
+// mixed returns SplitMix64's mix of x. Each bit of x changes half of all bits on average, and different x have
+// different results.
 func mixed(x uint64) uint64 {
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb

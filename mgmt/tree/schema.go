@@ -16,62 +16,62 @@ import (
 // Wildcard stands for every value of a list key.
 const Wildcard = "*"
 
-// A Node is a node of the YANG tree with its place in the databases.
+// A Node is a node of the YANG tree, bound to the databases.
 type Node struct {
 	Name, Module string
 	Path         string // without keys
 	Parent       *Node
 	Kids         []*Node // keys of a list first, then by name
 	Kid          map[string]*Node
-	elem         *gpb.PathElem          // of paths; not that of a list
-	tail         atomic.Pointer[[]byte] // of paths as they travel: from its entry to a leaf, once asked for
+	elem         *gpb.PathElem          // of paths; unused for a list
+	tail         atomic.Pointer[[]byte] // the encoded path from its entry to a leaf; nil until needed
 	IsList       bool
 	Config       bool
 	Mandatory    bool
-	Plain        bool  // it is, or has, what a Set writes that is not kept
-	Apart        bool  // only who asks for it, or for what is below, gets it
-	List         *List // that of the nearest list; a list's own
+	Plain        bool  // it is or contains a node that a Set writes here, other than a Kept one
+	Apart        bool  // it is only in answers to requests for it or for nodes below
+	List         *List // the nearest list; a list's own
 	leaf
 }
 
-// A leaf has what only leaves and leaf-lists have.
+// A leaf has the fields that only leaves and leaf-lists have.
 type leaf struct {
-	Type     *yang.YangType // nil: not a leaf; leafrefs are resolved
+	Type     *yang.YangType // nil if it is no leaf; leafrefs are resolved
 	LeafList bool
 	Enum     map[string]string // words of an enumeration or identities -> module of the identity
 	Default  []string
-	Index    int     // in group.leaves
-	KeyIndex int     // which of the group's keys this leaf repeats; -1: none
-	Targets  []*List // lists whose key a leafref names; of several, any
+	Index    int     // in List.Leaves
+	KeyIndex int     // which of the list's keys this leaf repeats; -1 if none
+	Targets  []*List // lists whose key a leafref names; if several, any of them
 	Binds    []Bind
-	strings  map[*yang.YangType]*stringLimit // of the type, or of those of a union
+	strings  map[*yang.YangType]*stringLimit // of the type, or of the members of a union
 	Kept     bool                            // see Codec.Kept
-	Through  *Through                        // writes it in another place; nil: it is written as it is bound
+	Through  *Through                        // writes it at another path; nil if it is written as it is bound
 	Mirrored bool                            // state that repeats a config leaf
-	behind   bool                            // says what of config is not in force
-	follows  uint64                          // rows that its value follows from, a bit for each
+	behind   bool                            // lists the parts of config that are not in force
+	follows  uint64                          // rows that its value depends on, a bit for each
 }
 
-// A Bind is a place of a leaf: a row of its list, and how the row holds it.
+// A Bind binds a leaf to a row of its list.
 type Bind struct {
-	Row   int // in group.rows
+	Row   int // in List.Rows
 	Codec Codec
 }
 
-// A List is a list with its place in the databases.
+// A List is a list, bound to the databases.
 type List struct {
 	Node   *Node
 	Parent *List
-	Keys   []string // of the enclosing lists too, outermost first
+	Keys   []string // including those of the enclosing lists, outermost first
 	Rows   []*ListRow
-	Traces []bool // by row: what an entry that is deleted leaves as long as it is in force; nil: nothing tells
+	Traces []bool // by row: whether it may show that a deleted entry is still in force; nil if no row can
 	Leaves []*Node
 	Kids   []*List
 	Derive map[int]Codec // key index -> field it follows from
 	Unique []*Node
-	is     func(map[string]string) bool // whether a row that makes up an entry is of the list; nil: any is
-	View   string                       // where it is written; empty: here
-	// Through writes what a Set says of a view where it is written; nil: a Set cannot write it.
+	is     func(map[string]string) bool // accepts the rows of the list's entries; nil accepts all
+	View   string                       // where it is written; empty if here
+	// Through writes a Set of a view at the path where it is written. If it is nil, a Set cannot write it.
 	Through *Through
 	Finish  []func(Change) error
 	Makes   []func(Change) (string, []string)
@@ -79,7 +79,7 @@ type List struct {
 	Refs    []*Node // leaves, anywhere, that name an entry of this list
 }
 
-// Hash is the key of a row in its database.
+// Hash returns the key of a row in its database.
 func (r *ListRow) Hash(separator, key string) string {
 	if r.Table == AnyTable {
 		return key
@@ -87,7 +87,7 @@ func (r *ListRow) Hash(separator, key string) string {
 	return r.Table + separator + key
 }
 
-// Place is a row's table and its key there.
+// Place returns a row's table and its key there.
 func (r *ListRow) Place(keys []string, own map[string]string) (table, key string) {
 	key = r.Template.Expand(keys, own)
 	if r.Table == AnyTable {
@@ -102,11 +102,11 @@ type ListRow struct {
 	Row
 	Index    int
 	Template Template
-	EachKeys []int // which of the group's keys Each are
-	// repeats is a field that the row repeats of the row with the index repeated, "": none.
+	EachKeys []int // indexes of the list's keys that Each names
+	// repeats is a field that must equal the same field of the row with the index repeated; empty if there is none.
 	repeats  string
 	repeated int
-	// Check says what is wrong with the row; nil: it is not one of CONFIG_DB, or Finish knows.
+	// Check returns the error in the row. It is nil for rows outside of CONFIG_DB, and for rows that Finish checks.
 	Check func(key string, fields map[string]string) error
 }
 
@@ -139,13 +139,13 @@ type Model struct {
 	Lists   []*List // parents before children
 	modules []string
 	Bound   map[TableID][]Bound // which groups have rows of a table
-	maps    map[string][]Bound  // which find their rows in a hash
+	maps    map[string][]Bound  // which groups find their rows in a hash
 }
 
 // IsListKey reports whether n is the key leaf right below its list.
 func (n *Node) IsListKey() bool { return n.KeyIndex >= 0 && n.Parent.IsList }
 
-// OuterKeys are the keys of the enclosing lists.
+// OuterKeys returns the keys of the enclosing lists.
 func (g *List) OuterKeys() []string {
 	if g.Parent == nil {
 		return nil
@@ -153,12 +153,12 @@ func (g *List) OuterKeys() []string {
 	return g.Parent.Keys
 }
 
-// OwnKeys are the keys that the list itself adds.
+// OwnKeys returns the keys that the list itself adds.
 func (g *List) OwnKeys() []string {
 	return g.Keys[len(g.OuterKeys()):]
 }
 
-// Keys are those that a list itself has, in their order; nil: it is no list.
+// Keys returns the own keys of a list, in their order, or nil if the node is no list.
 func (n *Node) Keys() []string {
 	if !n.IsList {
 		return nil
@@ -166,7 +166,7 @@ func (n *Node) Keys() []string {
 	return n.List.OwnKeys()
 }
 
-// Words are those of an enumeration, or identities with their module, in order.
+// Words returns the words of an enumeration, or identities with their module, sorted.
 func (n *Node) Words() []string {
 	var words []string
 	for word, module := range n.Enum {
@@ -179,7 +179,7 @@ func (n *Node) Words() []string {
 	return words
 }
 
-// Find returns the node at a path without keys.
+// Find returns the node at a path without keys, or nil.
 func (m *Model) Find(path string) *Node {
 	n := m.Root
 	for name := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
@@ -193,7 +193,7 @@ func (m *Model) Find(path string) *Node {
 	return n
 }
 
-// take takes what a module says of the group as such; several may.
+// take copies a module's settings of the group itself; several modules may have some.
 func (grp *List) take(g *Group) {
 	if g.View != "" {
 		grp.View = g.View
@@ -206,7 +206,7 @@ func (grp *List) take(g *Group) {
 	}
 }
 
-// keyNamed is the index of the innermost key of a name; -1: there is none.
+// keyNamed returns the index of the innermost key of a name, or -1.
 func (g *List) keyNamed(name string) int {
 	for i, k := range slices.Backward(g.Keys) {
 		if k == name {
@@ -216,7 +216,7 @@ func (g *List) keyNamed(name string) int {
 	return -1
 }
 
-// EachField is the name of the field that is the entry with these keys, of a row with Each.
+// EachField returns the name of the field that holds the entry with these keys, in a row with Each.
 func (r *ListRow) EachField(keys []string) string {
 	var names []string
 	for _, i := range r.EachKeys {
@@ -225,7 +225,7 @@ func (r *ListRow) EachField(keys []string) string {
 	return strings.Join(names, " ")
 }
 
-// parentDerives are the keys of the enclosing lists that follow from fields.
+// parentDerives returns the keys of the enclosing lists that follow from fields.
 func (g *List) parentDerives() map[int]Codec {
 	if g.Parent == nil {
 		return nil
@@ -244,13 +244,13 @@ func (n *Node) Writable() bool {
 // ReadOnly reports whether no Set can write the list.
 func (g *List) ReadOnly() bool { return g.View != "" && g.Through == nil }
 
-// Elsewhere reports whether a leaf is written in another place of the tree.
+// Elsewhere reports whether a leaf is written at another path of the tree.
 func (n *Node) Elsewhere() bool { return n.Through != nil || n.List.Through != nil }
 
 // needsPut reports whether a Set writes a leaf as it is bound.
 func (n *Node) needsPut() bool { return n.KeyIndex < 0 && n.Writable() && !n.Elsewhere() }
 
-// findPlain notes what a Set means by a node that contains others.
+// findPlain sets Plain for the node and all below, and returns it.
 func (n *Node) findPlain() bool {
 	n.Plain = n.Type != nil && n.Config && n.List.View == "" && !n.Kept || n.IsList && n.Config && n.List.View == ""
 	for _, k := range n.Kids {
@@ -261,7 +261,7 @@ func (n *Node) findPlain() bool {
 	return n.Plain
 }
 
-// WhyNot says of a node that a Set may not write why.
+// WhyNot returns the reason why a Set may not write a node.
 func (n *Node) WhyNot() error {
 	if view := n.WrittenIn(); view != "" && n.Config {
 		return fmt.Errorf("%w: %s", ErrReadOnly, view)
@@ -269,7 +269,8 @@ func (n *Node) WhyNot() error {
 	return ErrReadOnly
 }
 
-// WrittenIn says where a node is written that is not written here, and why; "": it is written here.
+// WrittenIn returns the reason why a node is not written here, with the place where it is written. It is "" if the node
+// is written here.
 func (n *Node) WrittenIn() string {
 	if n.List.View != "" {
 		return n.List.View
@@ -297,15 +298,15 @@ func (n *Node) Within(top *Node) bool {
 	return false
 }
 
-// Cacheable reports whether the row may be kept.
+// Cacheable reports whether the row may be cached.
 func (r *ListRow) Cacheable() bool {
 	return r.Source == "" && r.Map == "" && r.Table != AnyTable && !r.Counter
 }
 
-// TableID is the row's table.
+// TableID returns the row's table.
 func (r *ListRow) TableID() TableID { return TableID{r.DB, r.Table} }
 
-// CanHave reports whether numbers among the list's own keys are such numbers: a row "RULE_01" is not rule 1.
+// CanHave reports whether keys of numeric type are canonical numbers: a row "RULE_01" is not rule 1.
 func (g *List) CanHave(keys []string) bool {
 	from := len(g.Keys) - len(g.OwnKeys())
 	for i, name := range g.OwnKeys() {
@@ -320,7 +321,7 @@ func (g *List) CanHave(keys []string) bool {
 	return true
 }
 
-// FieldEntry returns the keys of the entry that a field is; nil: it is none.
+// FieldEntry returns the keys of the entry that a field holds, or nil if it holds none.
 func (g *List) FieldEntry(row *ListRow, keys []string, field string) []string {
 	values := []string{field}
 	if len(row.EachKeys) > 1 {
@@ -344,13 +345,13 @@ func (g *List) FieldEntry(row *ListRow, keys []string, field string) []string {
 	return e
 }
 
-// polledBy names the groups of counters, by their rows of FLEX_COUNTER_TABLE, of which a row is read; nil: it is not
-// read at intervals.
+// polledBy returns the groups of counters, as keys of FLEX_COUNTER_TABLE, that a row is polled with. It is nil if the
+// row is not polled.
 func polledBy(r *ListRow) []string {
 	switch {
 	case r.DB != swss.CountersDB:
 		return nil
-	case r.Table == schema.CountersTailStamp: // made of ACL counters whenever these are read
+	case r.Table == schema.CountersTailStamp: // made of ACL counters whenever these are polled
 		return []string{"ACL"}
 	}
 	switch r.Map {
@@ -366,7 +367,7 @@ func polledBy(r *ListRow) []string {
 	return nil
 }
 
-// PolledBy names the groups of which the leaf is read.
+// PolledBy returns the groups of counters that the leaf is polled with.
 func (n *Node) PolledBy() (groups []string) {
 	for _, b := range n.Binds {
 		groups = append(groups, polledBy(n.List.Rows[b.Row])...)
@@ -374,7 +375,8 @@ func (n *Node) PolledBy() (groups []string) {
 	return groups
 }
 
-// Sharers returns the entries that have the row, by what they share, and a pattern that all their keys fit.
+// Sharers returns the entries that have the row, by the keys that the row's key contains, and a pattern that matches
+// all.
 func (r *ListRow) Sharers(entries []*Entry) (of map[string][]*Entry, pattern []string) {
 	of = map[string][]*Entry{}
 	for _, e := range entries {
@@ -395,7 +397,7 @@ func (r *ListRow) Sharers(entries []*Entry) (of map[string][]*Entry, pattern []s
 	return of, pattern
 }
 
-// Folded is what codecs get of a row.
+// Folded returns what codecs receive for a row.
 func (r *ListRow) Folded(fields map[string]string) map[string]string {
 	if r.Fold == nil {
 		return fields
@@ -403,7 +405,7 @@ func (r *ListRow) Folded(fields map[string]string) map[string]string {
 	return r.Fold(fields)
 }
 
-// Speaks reports whether the leaf has no words of models but these: identities may be of another model than the leaf.
+// Speaks reports whether the leaf has words of these models only: identities may be of another model than the leaf.
 func (n *Node) Speaks(models map[string]bool) bool {
 	for _, module := range n.Enum {
 		if module != "" && !models[module] {
@@ -419,8 +421,7 @@ type TableID struct {
 	Table string
 }
 
-// Indexable reports whether the rows that hold the leaf tell its value and the
-// keys of its entry.
+// Indexable reports whether the rows that hold the leaf determine its value and the keys of its entry.
 func (n *Node) Indexable() bool {
 	if !n.Config || n.KeyIndex >= 0 || len(n.Default) > 0 || len(n.List.Derive) > 0 {
 		return false
@@ -440,10 +441,9 @@ func (n *Node) Indexable() bool {
 	return true
 }
 
-// An entry whose rows of CONFIG_DB were deleted may still be in force: the managers have not heard
-// of it yet, or orchagent has not taken it out of the switch. Until then its row of APPL_DB
-// remains, or orchagent's report in STATE_DB. Because of these traces such an entry stays in its
-// list, without config. To a Set, and to requests for config, it is gone.
+// An entry whose rows of CONFIG_DB were deleted may still be in force, until the managers and orchagent have removed it
+// from the switch. Until then its row of APPL_DB remains, or orchagent's report in STATE_DB. Because of these traces
+// such an entry stays in its list, without config. For a Set, and for requests for config, it does not exist.
 
 // tracesOfDeleted returns the rows by which a group's deleted entries are found; nil if it is not a list.
 func (g *List) tracesOfDeleted() []bool {
@@ -462,8 +462,8 @@ func (g *List) Single() bool {
 	return len(g.Derive) == 0 && !slices.ContainsFunc(g.Rows, func(r *ListRow) bool { return len(r.EachKeys) > 0 })
 }
 
-// Meant returns what may have been meant by a node that a Set must not name: for a read-only node
-// the config that it is the state of, for a key the entry.
+// Meant returns the node that was probably meant by a node that a Set must not name. For a read-only node that is the
+// config that it is the state of, for a key the entry.
 func (n *Node) Meant() *Node {
 	if n.KeyIndex >= 0 {
 		return n.List.Node
@@ -480,13 +480,13 @@ func (n *Node) Meant() *Node {
 	return n
 }
 
-// OpenConfig has places of its own for some of what is configured in ours. A Set may name these as well: what it says
-// is done to the entries of our list, in the same transaction, so that checks, rows and references are those of ours.
+// OpenConfig has nodes of its own for some of the configuration in our lists. A Set may name these as well: it is
+// executed on the entries of our list, in the same transaction, so that our checks, rows and references apply.
 //
-// A Get of type CONFIG of what contains both has ours alone, so that a document says everything once, and a Set that
-// replaces or deletes what contains both means ours: OpenConfig's place is replaced with it if the value names it.
+// A Get of type CONFIG of a node that contains both returns ours only, so that a document contains each value once. A
+// Set that replaces or deletes such a node means ours: OpenConfig's nodes are replaced with it if the value names them.
 
-// ThroughOf is what writes a node in another place; nil: it is written here.
+// ThroughOf returns the Through that writes a node at another path, or nil if it is written here.
 func (n *Node) ThroughOf() *Through {
 	if n.Through != nil {
 		return n.Through
@@ -494,7 +494,7 @@ func (n *Node) ThroughOf() *Through {
 	return n.List.Through
 }
 
-// ConfigRows are the group's rows that a Set can write.
+// ConfigRows returns, by row of the group, whether a Set can write it.
 func (g *List) ConfigRows() []bool {
 	which := make([]bool, len(g.Rows))
 	for i, r := range g.Rows {
@@ -503,7 +503,7 @@ func (g *List) ConfigRows() []bool {
 	return which
 }
 
-// NullField stands in a row of CONFIG_DB that has no fields.
+// NullField is the field of a row of CONFIG_DB that has no other fields.
 const NullField = "NULL"
 
 // Refers reports whether a leaf names entries of other lists.
@@ -512,7 +512,7 @@ func (n *Node) Refers() bool {
 	return n.Config && len(n.Targets) > 0 && !slices.ContainsFunc(n.Targets, nested)
 }
 
-// TargetName is what a leaf names, in words.
+// TargetName returns the names of the lists that a leaf refers to, as text.
 func (n *Node) TargetName() string {
 	names := make([]string, len(n.Targets))
 	for i, g := range n.Targets {

@@ -6,7 +6,7 @@ import (
 	"sort"
 )
 
-// TablesOf are those that a selection reads which may be kept.
+// TablesOf returns the cacheable tables that a selection reads.
 func (m *Model) TablesOf(sel Selection) []TableID {
 	seen := map[TableID]bool{}
 	for _, g := range m.Lists {
@@ -17,7 +17,7 @@ func (m *Model) TablesOf(sel Selection) []TableID {
 	return slices.Collect(maps.Keys(seen))
 }
 
-// AddTables adds the tables of the list that may be kept.
+// AddTables adds the cacheable tables of the list.
 func (g *List) AddTables(seen map[TableID]bool) {
 	for _, r := range g.Rows {
 		if r.Cacheable() {
@@ -29,11 +29,11 @@ func (g *List) AddTables(seen map[TableID]bool) {
 // A Selection is the leaves that a request asks for, by group.
 type Selection map[*List]*Selected
 
-// A Selected is what a request asks for of a list.
+// A Selected is the part of a selection in one list.
 type Selected struct {
 	Leaves []*Node
 	Rows   []bool
-	State  bool // some of the leaves are of state
+	State  bool // some of the leaves are state
 }
 
 // SelectLeaves returns the leaves at and below n that pass the filter.
@@ -64,7 +64,7 @@ func (m *Model) SelectLeaves(n *Node, filter func(*Node) bool) Selection {
 	return sel
 }
 
-// An Entries is entries in order of their keys, by group.
+// An Entries holds entries sorted by their keys, by group.
 type Entries map[*List][]*Entry
 
 // below returns the entries of g whose keys begin with keys.

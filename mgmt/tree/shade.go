@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// IsOf reports whether a leaf is what a row of its group holds. What says how rows differ is not.
+// IsOf reports whether a leaf represents data of a row of its group. The leaf that lists differences of rows does not.
 func (n *Node) IsOf(row int) bool {
 	return !n.behind && slices.ContainsFunc(n.Binds, func(b Bind) bool { return b.Row == row })
 }
 
-// ShadeLeaves has leaves of an entry not shown that follow from fields of a row, or from any of them.
+// ShadeLeaves hides the leaves of an entry that depend on some fields of a row, or on any field if all is set.
 func (e *Entry) ShadeLeaves(row int, fields map[string]bool, all bool) {
 	all = all || e.List.Rows[row].Template.Gather >= 0
 	for _, n := range e.List.Leaves {
@@ -20,7 +20,7 @@ func (e *Entry) ShadeLeaves(row int, fields map[string]bool, all bool) {
 	}
 }
 
-// Known is a row, or of several as one the fields that are known of each.
+// Known returns a row. For a row with {*} it returns the fields known of each of the rows.
 func (r *ListRow) Known(rec map[string]string) map[string]string {
 	if r.Template.Gather < 0 {
 		return rec
@@ -32,7 +32,7 @@ func (r *ListRow) Known(rec map[string]string) map[string]string {
 	return rec
 }
 
-// dependsOn reports whether what a codec makes of a row follows from one of some fields of it.
+// dependsOn reports whether a codec's value depends on one of some fields of a row.
 func (c *Codec) dependsOn(keys []string, rec map[string]string, fields map[string]bool) bool {
 	for f := range fields {
 		if _, there := rec[f]; there && c.Depends(f, keys, rec) {
@@ -42,7 +42,7 @@ func (c *Codec) dependsOn(keys []string, rec map[string]string, fields map[strin
 	return false
 }
 
-// Depends reports whether what a codec makes of a row follows from a field of it.
+// Depends reports whether a codec's value depends on a field of a row.
 func (c *Codec) Depends(field string, keys []string, rec map[string]string) bool {
 	if c.Get == nil {
 		return false
@@ -64,14 +64,14 @@ func (c *Codec) Depends(field string, keys []string, rec map[string]string) bool
 	return false
 }
 
-// DependsOn reports whether a leaf of an entry follows from one of some fields of a row.
+// DependsOn reports whether a leaf of an entry depends on one of some fields of a row.
 func (n *Node) DependsOn(e *Entry, row int, fields map[string]bool) bool {
 	return slices.ContainsFunc(n.Binds, func(b Bind) bool {
 		return b.Row == row && b.Codec.dependsOn(e.Keys, e.Rows[row], fields)
 	})
 }
 
-// ShadeLeaf has a leaf not shown.
+// ShadeLeaf hides a leaf.
 func (e *Entry) ShadeLeaf(n *Node) {
 	if e.shaded == nil {
 		e.shaded = map[*Node]bool{}

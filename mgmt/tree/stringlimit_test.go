@@ -11,7 +11,7 @@ import (
 	"github.com/openconfig/ygot/ytypes"
 )
 
-// What strings have to be, made ready once, is what ygot makes of the type each time; errors too.
+// The prepared string checks agree with ygot's checks of the type, errors included.
 func TestStringLimits(t *testing.T) {
 	m, err := New(swsstest.Start(t), nil)
 	if err == nil {

@@ -6,106 +6,102 @@ import (
 	"tamtam/swss"
 )
 
-// A Module says what the nodes of one YANG module are in the databases.
+// A Module maps the nodes of one YANG module to the databases.
 type Module struct {
 	Name   string
 	Groups []Group
 }
 
-// A Group is a YANG list, or with Path "/" all nodes outside of lists. Several
-// modules may add rows to one group.
+// A Group is a YANG list, or with Path "/" all nodes outside of lists. Several modules may add rows to one group.
 type Group struct {
 	Path string // "/tam/collectors/collector"
 	Rows []Row
-	// Keys holds the list's own keys that are not part of a row's key but follow from the fields of
-	// the first existing row of the group. Lists below have them too.
+	// Keys holds the list's own keys that are not part of a row's key. They follow from the fields of the first
+	// existing row of the group. Lists below have them too.
 	Keys map[string]Codec
-	// View says that a Set cannot write the list, and why, though the model has it as configuration: its
-	// rows are those of another list, which has their status too.
+	// View means that a Set cannot write the list although the model has it as configuration. It is the reason, shown
+	// in errors: the rows are those of another list, which also has their status.
 	View string
-	// Through writes it nevertheless: in that other list.
+	// Through writes the view nevertheless, in that other list.
 	Through *Through
-	// Refs are leaves that name an entry of any of several lists, which YANG's leafref cannot say.
+	// Refs holds leaves that name an entry of any of several lists, which YANG's leafref cannot express.
 	Refs map[string][]string
-	// Owns are entries of other lists that go with an entry of this one.
+	// Owns lists entries of other lists that are deleted with an entry of this one.
 	Owns []Owned
 	// Unique names leaves whose values no two entries may share.
 	Unique []string
-	// Is accepts the fields of a row that makes up an entry: one that it does not accept is of another list. nil: any.
+	// Is accepts the fields of a row that makes up an entry. Rows that it rejects belong to another list. nil accepts
+	// all.
 	Is func(fields map[string]string) bool
-	// Finish completes an entry after a Set changed it, and refuses what
-	// YANG cannot say. It is not called for an entry that is in doubt.
+	// Finish completes an entry after a Set changed it, and refuses what YANG cannot express. It is not called for an
+	// entry that is uncertain because of a failed step.
 	Finish func(Change) error
-	// Makes says which entries of a list with one key Finish may create if all rows are valid. If
-	// Finish cannot be called, or fails, these are in doubt.
+	// Makes returns the entries of a list with one key that Finish may create if all rows are valid. If Finish cannot
+	// be called, or fails, these are uncertain.
 	Makes func(Change) (path string, keys []string)
 }
 
-// Owned are the entries of a list that are nothing without an entry of another: their first key, behind Prefix of that
-// entry's, names it.
+// An Owned describes the entries of a list that depend on an entry of another. Their first key is Prefix and the key of
+// that entry.
 type Owned struct {
-	Path   string // of the list
+	Path   string // path of the list
 	Prefix string
 }
 
 // A Row is one row of a table that an entry of the group has.
 type Row struct {
 	DB swss.DBName
-	// Table is the row's; anyTable means rows of all tables: the table's name is the first part of Key, whose last part
-	// is all the rest.
+	// Table is the row's table. AnyTable means rows of all tables: the first part of Key is the table's name, and its
+	// last part is all the rest.
 	Table string
-	// Key is the row's key: "TAM|{name}", {name} standing for the list key; of two of that name it is the
-	// inner one, or the outer one if Each names it. {prefix/host} is a network that the row's key has without length
-	// where it is a host.
-	// {field=default} is a field of the entry's own row.
+	// Key is the row's key: in "TAM|{name}", {name} stands for the list key. If two keys have that name it is the inner
+	// one, or the outer one if Each names it. {prefix/host} is a network, which the row's key has without length if it
+	// is a host. {field=default} is a field of the entry's own row.
 	//
-	// {*} stands for anything: what a codec gets is then not a row but all rows that fit, as one. Its
-	// fields are what {*} stands for in each of them, with the values of the fields Of (names with blanks
-	// between), a bar between them; Of "": with any. Such rows cannot be written.
+	// {*} stands for anything: codecs then receive all rows that match, as one row. Its fields are the parts that {*}
+	// matched. Their values are those of the fields Of (names separated by blanks), separated by bars. If Of is empty,
+	// values are arbitrary. Such rows cannot be written.
 	//
-	// Of a row without {*} Of is a table of APPL_DB and a field, a blank between, that the row repeats of the entry's
-	// row there: where the two differ the row is of something that was there before, or missing. Its codecs then get no
-	// fields, and [Record.Outdated]; or are not asked, if the row of APPL_DB does not have the field.
+	// In a row without {*}, Of is a table of APPL_DB and a field, separated by a blank. The row must repeat that field
+	// of the entry's row there. If the two differ, the row is missing or belongs to an earlier object. Its codecs then
+	// receive no fields, and [Record.Outdated]. They are not called if the row of APPL_DB does not have the field.
 	Key string
 	Of  string
-	// Fold, if not nil, makes of a row with {*} or Each the fields that there are.
+	// Fold, if not nil, converts a row with {*} or Each to the fields that exist.
 	Fold func(map[string]string) map[string]string
-	// Map names a hash of the same database: the row's key is then the value
-	// of the hash's field Key, as in SONiC's counter maps.
+	// Map names a hash of the same database. The row's key is then the value of the hash's field Key, as in SONiC's
+	// counter maps.
 	Map string
-	// Only limits the row to entries whose first key has this prefix, Fits to those whose keys it
-	// accepts.
+	// Only limits the row to entries whose first key has this prefix, Fits to those whose keys it accepts.
 	Only string
 	Fits func(keys []string) bool
-	// Each names a list key that is not in the row's key, or several with blanks between: each field of
-	// the row is an entry of its own, with its name as key (keys, with blanks between) and JSON of the
-	// entry's fields as value. Such lists are read-only.
+	// Each names a list key that is not in the row's key, or several separated by blanks. Each field of the row is then
+	// an entry of its own. The field's name is the key (or keys, separated by blanks), and its value is JSON of the
+	// entry's fields. Such lists are read-only.
 	Each string
-	// At is the first key of the one entry that has the row, which has no keys of its own in its key.
+	// At is the first key of the only entry that has the row; the row's key then has no placeholder.
 	At string
-	// JSON names a field that is JSON of more fields of the row.
+	// JSON names a field that contains more fields of the row as JSON.
 	JSON string
-	// Source names what makes the rows of the entries, which are in no database (package fetch): a table of
-	// Config.Host, or what the server itself knows.
+	// Source names the function that makes the rows of the entries, which are in no database (package fetch). It is a
+	// table of Config.Host, or the name of data of the server itself.
 	Source string
 	// Entry rows make up the entry: it exists as long as one of them does.
 	Entry bool
-	// Fixed entries are neither created nor deleted by clients; the text says
-	// why.
+	// Fixed entries are neither created nor deleted by clients; the text is the reason.
 	Fixed string
-	// Elsewhere is the list that makes Fixed entries, under the same keys: a Set may name one that it
-	// makes there.
+	// Elsewhere is the list that creates Fixed entries, under the same keys. A Set may name an entry that it creates
+	// there.
 	Elsewhere string
-	// Counter rows change with the traffic: they are sampled, never sent on
-	// change.
+	// Counter rows change with the traffic: they are sampled, never sent on change.
 	Counter bool
 	// New holds the fields of a new row of CONFIG_DB.
 	New map[string]string
-	// Wanted returns what a row of APPL_DB will be once the whole configuration is in force; nil:
+	// Wanted returns the target state of a row of APPL_DB once the whole configuration is in force, or nil if there is
 	// none. An error means that the configuration is not valid.
 	Wanted func(Configured) (map[string]string, error)
-	// Behind is the leaf that says where the row differs from Wanted. For a status row in STATE_DB,
-	// which follows that row, it also says that the row is not active.
+	// Behind is the leaf that lists where the row differs from Wanted. For a status row in STATE_DB, which follows that
+	// row, it also reports that the row is not active.
 	Behind string
 	Leaves []Leaf
 }
@@ -119,14 +115,15 @@ type Leaf struct {
 	Codec Codec
 }
 
-// A Codec says how the value of a leaf is stored in the fields of a row. Values are in YANG's
-// canonical text, one for a leaf, any number for a leaf-list.
+// A Codec converts between the value of a leaf and the fields of a row. Values are in YANG's canonical text, one for a
+// leaf, any number for a leaf-list.
 type Codec struct {
-	Get func(Record) []string        // nil: the row does not say
-	Put func(Record, []string) error // nil values: remove; a nil Put: cannot be written
-	// Kept says that a Set which replaces or deletes what contains the leaf leaves it as it is, unless it names it.
+	Get func(Record) []string        // returns nil if the row has no value
+	Put func(Record, []string) error // nil values remove it; a nil Put means that it cannot be written
+	// Kept means that a Set which replaces or deletes a container of the leaf keeps its value, unless it names the
+	// leaf.
 	Kept bool
-	// Through writes a leaf, which is kept then, in the list where it is configured.
+	// Through writes a leaf, which is then Kept, in the list that holds the configuration.
 	Through *Through
 }
 
@@ -135,12 +132,12 @@ type Record struct {
 	Keys   []string
 	Fields map[string]string
 	Own    map[string]string
-	// Outdated says that there is no row of what is there now: see [Row.Key].
+	// Outdated means that there is no row of the present object: see [Row.Key].
 	Outdated bool
 }
 
-// Field returns a field. The case of its name does not matter, and a list
-// field of CONFIG_DB ("ports@") is found without its sign. Of several the first in order counts.
+// Field returns a field. The case of its name does not matter, and a list field of CONFIG_DB ("ports@") is found
+// without its sign. If several match, the first in order is returned.
 func (r Record) Field(name string) string {
 	if v, ok := r.Fields[name]; ok {
 		return v

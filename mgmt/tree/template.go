@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Glob is Redis' pattern for the keys that fit.
+// Glob returns Redis' pattern for the keys that match.
 func (t Template) Glob(pattern []string) string {
 	var b strings.Builder
 	for _, p := range t.parts {
@@ -25,14 +25,15 @@ func (t Template) Glob(pattern []string) string {
 	return b.String()
 }
 
-// GlobEscape returns the pattern of Redis that means a text.
+// GlobEscape returns the Redis pattern that matches a text literally.
 func GlobEscape(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
 }
 
-// A row with {*} in its key is all rows that fit, as one: the VLANs that a port is in, the members of a port channel.
+// A row with {*} in its key is all matching rows combined. Examples are the VLANs of a port, and the members of a port
+// channel.
 
-// Shared are the keys that the row's key has, as one text: entries that agree in them share the row.
+// Shared returns the entry's keys that the row's key contains, as one text. Entries with equal ones share the row.
 func (t Template) Shared(keys []string) string {
 	var b strings.Builder
 	for _, k := range t.Keys {
@@ -44,7 +45,7 @@ func (t Template) Shared(keys []string) string {
 	return b.String()
 }
 
-// WithDefaults is the template for entries that no longer have a row of their own.
+// WithDefaults returns the template for entries that no longer have a row of their own.
 func (t Template) WithDefaults() Template {
 	t.parts = slices.Clone(t.parts)
 	for i, p := range t.parts {
@@ -59,19 +60,19 @@ func (t Template) WithDefaults() Template {
 type Template struct {
 	parts  []part
 	re     *regexp.Regexp // finds the keys in a row's key; group i+1 is placeholder i
-	Keys   []int          // placeholder -> index of the list key, -1: a field, or anything
-	Gather int            // which placeholder is {*}; -1: none
+	Keys   []int          // placeholder -> index of the list key; negative for a field or {*}
+	Gather int            // which placeholder is {*}; -1 if none
 
-	simple  bool   // a text, or none, and a key behind it, which need no expression
-	before  string // the text then
-	without string // what the key has none of then; empty: it may be anything
+	simple  bool   // an optional text followed by one key, which is matched without re
+	before  string // if simple, the text
+	without string // if simple, the separator that the key must not contain; empty if it may contain anything
 }
 
 type part struct {
 	text  string // literal, or name of the field
-	key   int    // index of the list key, or one of the following
+	key   int    // index of the list key, or one of the constants below
 	value string // default of a field
-	host  bool   // a network, in the row's key without length if it is a host
+	host  bool   // a network, which the row's key has without length if it is a host
 }
 
 const (
@@ -80,7 +81,7 @@ const (
 	partAny   = -3
 )
 
-// compileTemplate parses a Row.Key for a group with the given keys. Whole: its last part is all the rest of the
+// compileTemplate parses a Row.Key for a group with the given keys. If whole, its last part is all the rest of the
 // row's key.
 func compileTemplate(text, separator string, keys []string, whole bool) (Template, error) {
 	t := Template{Gather: -1}
@@ -131,7 +132,7 @@ func compileTemplate(text, separator string, keys []string, whole bool) (Templat
 	return t, err
 }
 
-// simplify notes that no expression is needed, where that is so.
+// simplify sets simple if the key can be matched without the regular expression.
 func (t *Template) simplify(separator string) {
 	n := len(t.parts)
 	if t.simple = n > 0 && n <= 2 && t.parts[n-1].key >= 0; !t.simple {
@@ -145,7 +146,7 @@ func (t *Template) simplify(separator string) {
 	}
 }
 
-// inRow is a key as the row's key has it.
+// inRow returns a list key in the form that it has in the row's key.
 func (p part) inRow(key string) string {
 	if !p.host {
 		return key
@@ -156,7 +157,7 @@ func (p part) inRow(key string) string {
 	return key
 }
 
-// withLength is an address as the network that it is alone in.
+// withLength returns an address as a network of that address alone; other text is returned unchanged.
 func withLength(text string) string {
 	if a, err := netip.ParseAddr(text); err == nil {
 		return netip.PrefixFrom(a, a.BitLen()).String()
@@ -164,7 +165,7 @@ func withLength(text string) string {
 	return text
 }
 
-// placeholder is the expression of a placeholder with some text behind it.
+// placeholder returns the regular expression of a placeholder that is followed by some text.
 func placeholder(behind, separator string) string {
 	switch {
 	case behind == "" && separator == "|":
@@ -174,7 +175,7 @@ func placeholder(behind, separator string) string {
 	case strings.HasPrefix(behind, separator) || behind[0] == '{':
 		return "([^" + regexp.QuoteMeta(separator) + "]+?)"
 	}
-	return "([^" + regexp.QuoteMeta(behind[:1]) + "]+)" // an address in front of its length
+	return "([^" + regexp.QuoteMeta(behind[:1]) + "]+)" // an address before its prefix length
 }
 
 // Expand returns the row's key for an entry; own is the entry's own row.
@@ -207,14 +208,14 @@ func (t Template) Complete(pattern []string) bool {
 	return true
 }
 
-// Match finds the list keys in a row's key; those that are not in it are wildcards. What gNMI
-// cannot name, because it is not UTF-8, does not match.
+// Match returns the list keys in a row's key; those that are not in it are wildcards. A key that is not UTF-8 does not
+// match, because gNMI cannot name it.
 func (t Template) Match(rowKey string, n int) ([]string, bool) {
 	keys, _, ok := t.Parse(rowKey, n)
 	return keys, ok
 }
 
-// find returns a row's key and what its placeholders stand for in it; nil: it does not fit.
+// find returns a row's key and the matches of its placeholders, or nil if it does not match.
 func (t Template) find(rowKey string) []string {
 	if !t.simple {
 		return t.re.FindStringSubmatch(rowKey)
@@ -226,7 +227,7 @@ func (t Template) find(rowKey string) []string {
 	return []string{rowKey, rest}
 }
 
-// Parse is match with what {*} stands for.
+// Parse returns the list keys as Match does, and the part that {*} matched.
 func (t Template) Parse(rowKey string, n int) (keys []string, part string, ok bool) {
 	m := t.find(rowKey)
 	if m == nil || !utf8.ValidString(rowKey) || slices.Contains(m[1:], Wildcard) {

@@ -8,7 +8,7 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// TestSimpleTemplates: the keys that are found without an expression are those that it finds.
+// Keys found without the regular expression equal those found by it.
 func TestSimpleTemplates(t *testing.T) {
 	simple := 0
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 1}, func(t *testing.T, seed uint64) {

@@ -12,14 +12,14 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// A databaseError is not the fault of the request.
+// A databaseError is an error of a database, not of the request.
 type databaseError struct{ error }
 
 func (e databaseError) Error() string { return "database: " + e.error.Error() }
 
 func (e databaseError) Unwrap() error { return e.error }
 
-// Unavailable makes an error one of the databases.
+// Unavailable marks an error as one of the databases.
 func Unavailable(err error) error { return databaseError{err} }
 
 // IsUnavailable reports whether an error is one of the databases.
@@ -40,14 +40,13 @@ func Split(err error) []error {
 		all = append(all, Split(e)...)
 		texts = append(texts, e.Error())
 	}
-	if strings.Join(texts, "\n") != err.Error() { // it says more than its parts
+	if strings.Join(texts, "\n") != err.Error() { // it contains more than its parts
 		return []error{err}
 	}
 	return all
 }
 
-// OneLine keeps what a client put into a path or value from looking like the
-// end of an error.
+// OneLine escapes control characters, so that client data in a path or value cannot look like the end of an error.
 func OneLine(text string) string {
 	text = strings.ToValidUTF8(text, "?")
 	if !strings.ContainsFunc(text, unicode.IsControl) {
@@ -64,7 +63,7 @@ func OneLine(text string) string {
 	return b.String()
 }
 
-// Cut shortens a text, between characters.
+// Cut shortens a text to at most most bytes, between characters.
 func Cut(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -75,10 +74,10 @@ func Cut(text string, most int) string {
 	return text[:most] + "..."
 }
 
-// MaxShown is how much of a key, name or value errors show, in bytes.
+// MaxShown bounds how much of a key, name or value errors show, in bytes.
 const MaxShown = 80
 
-// Quoted shows a text, cut if it is long.
+// Quoted returns a quoted text, cut if it is long.
 func Quoted(text string) string {
 	if len(text) <= MaxShown {
 		return strconv.Quote(text)
@@ -86,10 +85,10 @@ func Quoted(text string) string {
 	return fmt.Sprintf("%q (%d bytes)", Cut(text, MaxShown), len(text))
 }
 
-// maxPathText bounds, in bytes, how much of a path errors repeat.
+// maxPathText bounds how much of a path errors repeat, in bytes.
 const maxPathText = 500
 
-// PathText is a path as gNMI writes it, for errors.
+// PathText returns a path as gNMI writes it, for errors.
 func PathText(p *gpb.Path) string {
 	if len(p.GetElem()) == 0 {
 		return "/"
@@ -111,5 +110,5 @@ func PathText(p *gpb.Path) string {
 	return b.String()
 }
 
-// SortedKeys are the keys of a map in order.
+// SortedKeys returns the keys of a map, sorted.
 func SortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

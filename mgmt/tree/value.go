@@ -18,8 +18,8 @@ import (
 	"github.com/openconfig/ygot/ytypes"
 )
 
-// Values are in YANG's canonical text throughout; these functions check them against the leaf's
-// type and convert them for the encodings.
+// Values are in YANG's canonical text throughout. These functions check them against the leaf's type and convert them
+// for the encodings.
 
 func supported(t *yang.YangType) bool {
 	switch t.Kind {
@@ -39,7 +39,7 @@ func unsigned(t *yang.YangType) bool {
 	return t.Kind >= yang.Yuint8 && t.Kind <= yang.Yuint64
 }
 
-// bits is the width of an integer type.
+// bits returns the width of an integer type.
 func bits(t *yang.YangType) int {
 	switch t.Kind {
 	case yang.Yint8, yang.Yuint8:
@@ -52,14 +52,14 @@ func bits(t *yang.YangType) int {
 	return 64
 }
 
-// A stringLimit is what strings of a type have to be. Patterns are made ready once: of what is in the databases, many
-// strings are checked for each that is asked for.
+// A stringLimit is the restrictions of a string type. Its patterns are compiled once, because many strings of the
+// databases are checked per request.
 type stringLimit struct {
 	length   *yang.YangType // the type without its patterns
 	patterns []*regexp.Regexp
 }
 
-// limitStrings adds the limits of the strings that a type allows, with patterns that are ready already.
+// limitStrings adds the restrictions of the string types within a type. ready caches compiled patterns.
 func limitStrings(limits map[*yang.YangType]*stringLimit, t *yang.YangType, ready map[string]*regexp.Regexp) error {
 	for _, m := range t.Type {
 		if err := limitStrings(limits, m, ready); err != nil {
@@ -90,7 +90,7 @@ func limitStrings(limits map[*yang.YangType]*stringLimit, t *yang.YangType, read
 	return nil
 }
 
-// check refuses what the type does not allow. nil allows everything.
+// check refuses a text that the type does not allow. A nil limit allows everything.
 func (l *stringLimit) check(text string) error {
 	if l == nil {
 		return nil
@@ -135,7 +135,7 @@ func (n *Node) canonical(t *yang.YangType, text string) (string, error) {
 	return "", fmt.Errorf("type %s is not supported", t.Kind)
 }
 
-// ofUnion takes the first type of a union that text is valid for.
+// ofUnion returns the canonical form by the first type of a union for which text is valid.
 func (n *Node) ofUnion(t *yang.YangType, text string) (string, error) {
 	var first error
 	for _, m := range t.Type {
@@ -172,7 +172,7 @@ func canonicalInteger(t *yang.YangType, text string) (canonical string, err erro
 	return canonical, nil
 }
 
-// sameText is a text, as the string that has it already if that is the same.
+// sameText returns a text as a string; it returns is, without a new allocation, if the two are equal.
 func sameText(text []byte, is string) string {
 	if string(text) == is {
 		return is
@@ -180,8 +180,8 @@ func sameText(text []byte, is string) string {
 	return string(text)
 }
 
-// decimal rounds to the type's fraction digits. Its canonical form (RFC 7950,
-// section 9.3.2) has at least one digit on both sides of the point.
+// decimal rounds to the type's fraction digits. The canonical form (RFC 7950, section 9.3.2) has at least one digit on
+// both sides of the point.
 func decimal(t *yang.YangType, text string) (string, error) {
 	v, err := strconv.ParseFloat(text, 64)
 	if err == nil && !(math.Abs(v) < math.MaxInt64/math.Pow10(t.FractionDigits)) {
@@ -206,8 +206,7 @@ func decimal(t *yang.YangType, text string) (string, error) {
 	return out, nil
 }
 
-// word checks an enumeration's word or an identity, with or without the name
-// of its module.
+// word checks an enumeration's word or an identity, with or without the name of its module.
 func (n *Node) word(text string) (string, error) {
 	name := text
 	if n.Type.Kind == yang.Yidentityref || n.Type.Kind == yang.Yunion {
@@ -224,7 +223,7 @@ func (n *Node) word(text string) (string, error) {
 // Check returns text in canonical form.
 func (n *Node) Check(text string) (string, error) { return n.canonical(n.Type, text) }
 
-// FromJSON reads a value from decoded JSON (numbers as json.Number).
+// FromJSON returns a value from decoded JSON (numbers as json.Number).
 func (n *Node) FromJSON(v any) ([]string, error) {
 	if !n.LeafList {
 		text, err := n.scalarFromJSON(n.Type, v)
@@ -282,7 +281,7 @@ func (n *Node) scalarFromJSON(t *yang.YangType, v any) (string, error) {
 	return "", fmt.Errorf("%s is no JSON value of type %s", JSONWords(v), t.Kind)
 }
 
-// JSONWords is a decoded value for an error.
+// JSONWords returns a decoded value as text for an error.
 func JSONWords(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil || len(b) > 40 {
@@ -291,7 +290,7 @@ func JSONWords(v any) string {
 	return string(b)
 }
 
-// FromScalar reads a value from a TypedValue that is not JSON.
+// FromScalar returns a value from a TypedValue that is not JSON.
 func (n *Node) FromScalar(tv *gpb.TypedValue) ([]string, error) {
 	if list, ok := tv.GetValue().(*gpb.TypedValue_LeaflistVal); ok {
 		if !n.LeafList {
@@ -339,7 +338,7 @@ func (n *Node) oneScalar(tv *gpb.TypedValue) (string, error) {
 	return n.Check(text)
 }
 
-// member returns the type of a union that text is valid for.
+// member returns the type of a union for which text is valid.
 func (n *Node) member(t *yang.YangType, text string) *yang.YangType {
 	if t.Kind != yang.Yunion {
 		return t
@@ -352,7 +351,7 @@ func (n *Node) member(t *yang.YangType, text string) *yang.YangType {
 	return t
 }
 
-// appendJSON writes a value of the leaf.
+// appendJSON appends a value of the leaf.
 func (n *Node) appendJSON(dst []byte, v []string, ietf bool) []byte {
 	if !n.LeafList {
 		return n.appendScalar(dst, v[0], ietf)
@@ -393,7 +392,7 @@ func appendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// Typed is a value of the leaf in an encoding.
+// Typed returns a value of the leaf in an encoding.
 func (n *Node) Typed(v []string, enc gpb.Encoding) *gpb.TypedValue {
 	switch enc {
 	case gpb.Encoding_JSON:

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// FieldUpdate is the number of the field of Notification with its updates.
+// FieldUpdate is the number of Notification's field update.
 const FieldUpdate = 4
 
 // Numbers of fields of Update, Path, PathElem, an entry of a map, TypedValue and ScalarArray.
@@ -22,7 +22,7 @@ const (
 	fieldJSON, fieldJSONIETF   = 10, 11
 )
 
-// AppendUpdate appends the update of a leaf as it travels, without a message in between.
+// AppendUpdate appends the encoded update of a leaf, without an intermediate message.
 func (e *Entry) AppendUpdate(dst []byte, n *Node, v []string, enc gpb.Encoding) []byte {
 	path, tail := e.CodedPath(), n.codedTail(e)
 	dst = protowire.AppendTag(dst, fieldPath, protowire.BytesType)
@@ -38,7 +38,7 @@ func (e *Entry) AppendUpdate(dst []byte, n *Node, v []string, enc gpb.Encoding) 
 	return n.appendTyped(dst, v)
 }
 
-// CodedPath is the entry's path as it travels.
+// CodedPath returns the entry's path, encoded.
 func (e *Entry) CodedPath() []byte {
 	if e.Coded == nil {
 		e.Coded = []byte{}
@@ -49,7 +49,7 @@ func (e *Entry) CodedPath() []byte {
 	return e.Coded
 }
 
-// appendTyped appends the value of a leaf in PROTO, with its length: those of which there are many by themselves.
+// appendTyped appends the encoded value of a leaf in PROTO, with its length. Frequent types have a fast path.
 func (n *Node) appendTyped(dst []byte, v []string) []byte {
 	if text := First(v); !n.LeafList && unsigned(n.Type) {
 		if u, err := strconv.ParseUint(text, 10, 64); err == nil {
@@ -62,7 +62,7 @@ func (n *Node) appendTyped(dst []byte, v []string) []byte {
 	}
 	raw, err := proto.Marshal(n.Typed(v, gpb.Encoding_PROTO))
 	if err != nil {
-		return protowire.AppendBytes(dst, nil) // nothing that it is made of fails
+		return protowire.AppendBytes(dst, nil) // cannot happen: nothing in a value fails to encode
 	}
 	return protowire.AppendBytes(dst, raw)
 }
@@ -73,7 +73,7 @@ func appendNested(dst []byte, field protowire.Number, v []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(dst, field, protowire.BytesType), v)
 }
 
-// appendElem appends the element of a path that the node is in an entry.
+// appendElem appends the node's path element in an entry.
 func (n *Node) appendElem(dst []byte, keys []string) []byte {
 	raw := protowire.AppendString(protowire.AppendTag(nil, fieldName, protowire.BytesType), n.Name)
 	if n.IsList {
@@ -89,7 +89,7 @@ func (n *Node) appendElem(dst []byte, keys []string) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(dst, fieldElem, protowire.BytesType), raw)
 }
 
-// codedTail is the path from an entry to a leaf of it.
+// codedTail returns the encoded path from an entry to one of its leaves.
 func (n *Node) codedTail(e *Entry) []byte {
 	if t := n.tail.Load(); t != nil {
 		return *t

@@ -15,8 +15,8 @@ import (
 	"tamtam/collector/result"
 )
 
-// Alarms reads which alarms the rows of some time are, as the page shows them. Where rows are missing that are in the
-// store, unread says why.
+// Alarms returns the alarms that follow from the rows since from, as the page shows them. If rows of the store are
+// missing from the result, unread is the reason.
 func Alarms(ctx context.Context, store Store, rules *alarm.Rules, from int64, now time.Time,
 ) (graphs []alarm.Graph, unread string, err error) {
 	s, err := read(ctx, store, from, math.MaxInt64, now)
@@ -32,16 +32,17 @@ func Alarms(ctx context.Context, store Store, rules *alarm.Rules, from int64, no
 	return s.judge(rules, now), unread, nil
 }
 
-// judge says which alarms the rows are: once, by the time of whoever asks first.
+// judge returns the alarms that follow from the rows. They are computed once, at the time of the first call.
 func (s *snapshot) judge(rules *alarm.Rules, now time.Time) []alarm.Graph {
 	s.judged.Do(func() { s.alarms = rules.Judge(s.losses(), now) })
 	return s.alarms
 }
 
-// mostAhead is how much later than now a period may begin that counts for alarms: TAI is 37 s ahead of UTC.
+// mostAhead bounds how much later than now a period may begin to count for alarms: TAI is 37 s ahead of UTC.
 const mostAhead = time.Minute
 
-// losses are all rows of alternate marking but those of later than now: as the newest they would say how a graph is.
+// losses returns all rows of alternate marking except those later than now. As the newest rows these would determine
+// the state of a graph.
 func (s *snapshot) losses() iter.Seq[*result.Loss] {
 	return func(yield func(*result.Loss) bool) {
 		for _, x := range s.series {
@@ -57,13 +58,13 @@ func (s *snapshot) losses() iter.Seq[*result.Loss] {
 type alarmsData struct {
 	Percent string
 	Raised  int
-	Unknown int // graphs of which it is not known
+	Unknown int // graphs of unknown state
 	Rows    []alarmRow
 	Cleared []clearedRow
-	Before  int // cleared ones that are not shown
+	Before  int // cleared alarms that are not shown
 }
 
-// An alarmRow is what is known of a graph; Alarm is nil if it has none.
+// An alarmRow is the state of a graph; Alarm is nil if it has none.
 type alarmRow struct {
 	*alarm.Graph
 	Class string
@@ -80,7 +81,7 @@ type alarmDetail struct {
 	Suspects []string
 }
 
-// An alarmCluster is a part of a graph that lost packets, or of which that is not known.
+// An alarmCluster is a part of a graph that lost packets, or whose loss is unknown.
 type alarmCluster struct {
 	From, To string
 	Href     string
@@ -98,10 +99,10 @@ type clearedRow struct {
 	Worth []string
 }
 
-// mostCleared is how many alarms of the past are shown, the latest.
+// mostCleared is how many past alarms are shown, the latest.
 const mostCleared = 100
 
-// alarms is the view of all graphs, those with an alarm first.
+// alarms returns the view of all graphs, those with an alarm first.
 func (p *Page) alarms(q *request) (any, error) {
 	if p.cfg.Alarms == nil {
 		return nil, missing("no alarms here: nobody said which loss is one")
@@ -137,7 +138,7 @@ func (p *Page) alarms(q *request) (any, error) {
 	return d, nil
 }
 
-// clear notes the alarms of a graph that are no more.
+// clear adds the cleared alarms of a graph.
 func (d *alarmsData) clear(g *alarm.Graph) {
 	for _, a := range g.Alarms {
 		if a.Cleared != 0 {
@@ -168,7 +169,7 @@ func (p *Page) alarmRow(q *request, g *alarm.Graph) alarmRow {
 	return r
 }
 
-// alarmDetail goes from the graph to its clusters and links, in the last period that was above.
+// alarmDetail returns the graph's clusters and links with losses, in the last period above the threshold.
 func (p *Page) alarmDetail(q *request, graph string, a *alarm.Alarm) *alarmDetail {
 	d := &alarmDetail{Alarm: a, Lost: lostText(a.Last.Alarm)}
 	for _, l := range a.Last.Alarm.Clusters {
@@ -190,7 +191,7 @@ func (p *Page) alarmDetail(q *request, graph string, a *alarm.Alarm) *alarmDetai
 	return d
 }
 
-// lostText is what the whole lost.
+// lostText returns the loss of the whole graph as text.
 func lostText(a marks.Alarm) string {
 	if a.Whole.LossValid {
 		return countAny(a.Whole.Lost) + " of " + countAny(a.Whole.Sent)
@@ -198,7 +199,7 @@ func lostText(a marks.Alarm) string {
 	return countAny(a.Least()) + " or more"
 }
 
-// alarmWorth says why an alarm may not be the whole truth.
+// alarmWorth returns why an alarm may be inexact.
 func alarmWorth(a *alarm.Alarm) (why []string) {
 	if w := &a.Last.Alarm.Whole; !w.LossValid {
 		why = append(why, "the loss of the whole is not known: "+strings.Join(w.Reasons, ", "))
@@ -213,7 +214,7 @@ func alarmWorth(a *alarm.Alarm) (why []string) {
 	return append(why, doubtWords(a.Doubt, "since it was raised: ")...)
 }
 
-// doubtWords are the periods that neither raise nor clear.
+// doubtWords describes the periods that neither raise nor clear an alarm.
 func doubtWords(d alarm.Doubt, which string) (words []string) {
 	for _, x := range []struct {
 		n   int64

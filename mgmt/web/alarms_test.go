@@ -38,7 +38,8 @@ graphs:
   links: [[s1, l2]]
 `
 
-// alarmRows are rows of a period of the graph web, so many seconds ago; -1: what was lost is not known.
+// alarmRows returns the rows of a period of the graph web, which began ago seconds before now; -1 means an unknown
+// loss.
 func alarmRows(ago int, flags result.Flags, first, second, whole int64) (rows []result.Loss) {
 	w := result.Window{Start: testNow.Add(-time.Duration(ago) * time.Second).UnixNano(), Length: int64(time.Second)}
 	for i, of := range [][3]string{{"1", "l1", "s1+s2"}, {"2", "s1+s2", "l2"}, {"", "l1", "l2"}} {
@@ -53,14 +54,14 @@ func alarmRows(ago int, flags result.Flags, first, second, whole int64) (rows []
 	return rows
 }
 
-// voice is a period of the graph of that name.
+// voice returns a row of a period of the graph voice.
 func voice(ago int, lost int64) result.Loss {
 	l := alarmRows(ago, 0, 0, 0, lost)[2]
 	l.Flow, l.From = "voice", "s1"
 	return l
 }
 
-// A graph with an alarm comes first, with the clusters that lost packets and their links, and what that is worth.
+// A graph with an alarm comes first, with the clusters that lost packets, their links, and the confidence.
 func TestAlarms(t *testing.T) {
 	rules := rulesOf(t, 0.01, alarmGraphs)
 	for name, tt := range map[string]struct {
@@ -122,7 +123,7 @@ func TestAlarms(t *testing.T) {
 	}
 }
 
-// Who reads alarms hears that rows of a clock that is ahead are left out.
+// Alarms reports that rows of a clock that is ahead are omitted.
 func TestAlarmsAhead(t *testing.T) {
 	rules := rulesOf(t, 0.01, alarmGraphs)
 	for ago, want := range map[int]string{8: "", -37: "", -3600: "rows of times later than now are left out"} {
@@ -134,7 +135,7 @@ func TestAlarmsAhead(t *testing.T) {
 	}
 }
 
-// What is said of the times of rows later holds for alarms by them.
+// Amendments of rows also apply to alarms that follow from these.
 func TestAlarmsAmended(t *testing.T) {
 	b := &result.Batch{Losses: alarmRows(8, 0, 0, 9, 9)}
 	at := b.Losses[0].Window.Start
@@ -145,7 +146,7 @@ func TestAlarmsAmended(t *testing.T) {
 	}
 }
 
-// Where nobody said what an alarm is there is no view, and no link to one.
+// Without alarm rules there is no view of alarms, and no link to one.
 func TestNoAlarms(t *testing.T) {
 	p := put(t, &result.Batch{Losses: alarmRows(8, 0, 0, 9, 9)}, nil)
 	if _, text := get(t, p, "/marking"); strings.Contains(text, "/alarms") {

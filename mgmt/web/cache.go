@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// fresh is how long what was read is shown to others who ask for the same time.
+// fresh is how long rows are reused for further requests for the same time.
 const fresh = time.Second
 
-// A cache has a snapshot for each time that can be asked for. Requests that come together wait for one reading.
+// A cache has a snapshot for each span. Simultaneous requests share one read.
 type cache struct {
 	store Store
-	now   func() time.Time // by the wall clock
+	now   func() time.Time // wall clock
 
 	mu   sync.Mutex
 	kept map[string]*cached
 }
 
 type cached struct {
-	turn chan struct{} // who holds it reads
+	turn chan struct{} // its holder may read
 	snap *snapshot
 	made time.Time
 }

@@ -9,58 +9,58 @@ import (
 	"tamtam/collector/result"
 )
 
-// Config says what is shown, and to whom.
+// Config configures a page: what it shows, and to which clients.
 type Config struct {
-	// Title is what this is: the name of the network, the experiment, or the switch.
+	// Title is the name of the network, the experiment, or the switch.
 	Title string
-	// Note says more of it in a sentence; "": there is nothing to say.
+	// Note describes it in a sentence; empty means no description.
 	Note string
-	// Store has the collector's rows; nil: there is no collector here, and the page says so.
+	// Store has the collector's rows; nil means that there is no collector, which the page reports.
 	Store Store
-	// Own says that the page is one switch's: Store and Switches read what the switch says as it is.
+	// Own means that the page belongs to one switch: Store and Switches read that switch's data directly.
 	Own bool
-	// Lacks says of views, by their paths, why they have nothing here: it is shown instead of them.
+	// Lacks holds, by the paths of views, the reason why they have no data here. It is shown instead of them.
 	Lacks map[string]string
-	// Troubles says in words why rows may be missing that should be in the store by now; nil: nobody says it.
+	// Troubles returns why rows may be missing that should be in the store by now; nil means that this is unknown.
 	Troubles func() []string
-	// Topology and Switches; nil: not known here.
+	// Topology and Switches are nil if they are unknown.
 	Topology Topology
 	Switches Switches
-	// Alarms say what is an alarm of alternate marking; nil: nothing is, and there is no view of them.
+	// Alarms are the alarm rules of alternate marking; nil means no alarms, and no view of them.
 	Alarms *alarm.Rules
-	// Enter lets a request in: it returns the request's context, with what tells who it is from, and what ends it. An
-	// error that is a *[Refusal] says how it is answered. nil: everybody may see everything.
+	// Enter admits a request. It returns the request's context, with its caller, and a function that ends the visit. An
+	// error that is a *[Refusal] determines the response. nil admits every client.
 	Enter func(r *http.Request) (ctx context.Context, leave func(), err error)
-	// Now tells the time by the clock of the rows. nil: time.Now.
+	// Now returns the time by the clock of the rows. nil means time.Now.
 	Now func() time.Time
-	// Zero is when a simulation began: times are told from there. The zero time: times of day.
+	// Zero is the start of a simulation, from which times are shown. The zero time means times of day.
 	Zero time.Time
-	// Listeners is how many may be told of changes at a time; 0: [DefaultListeners].
+	// Listeners bounds the clients that are notified of changes; 0 means [DefaultListeners].
 	Listeners int
 }
 
-// A Store is what the page needs of a [result.Store].
+// A Store is the part of a [result.Store] that the page needs.
 type Store interface {
-	// Each calls yield with the batches that may have rows in the time asked for, until it returns false.
+	// Each calls yield with the batches that may have rows in the requested time, until it returns false.
 	Each(ctx context.Context, from, to int64, yield func(*result.Batch) bool) error
 }
 
-// An Unready is an error of those whom the page asks: nothing can be read now, and it says why.
+// An Unready is an error of a data source that is temporarily unreadable, with the reason.
 type Unready struct{ Why string }
 
 // Error implements error.
 func (u *Unready) Error() string { return u.Why }
 
-// A Refusal is a request that is not let in.
+// A Refusal is a refused request.
 type Refusal struct {
-	Code int // of HTTP; of 401 the browser asks for a name and a password
+	Code int // of HTTP; for 401 the browser asks for a name and a password
 	Why  string
 }
 
 // Error implements error.
 func (r *Refusal) Error() string { return r.Why }
 
-// A Topology tells what the network is made of.
+// A Topology returns the structure of the network.
 type Topology interface {
 	Network(ctx context.Context) (*Network, error)
 }
@@ -69,16 +69,16 @@ type Topology interface {
 type Network struct {
 	Nodes []Node
 	Links []Link
-	// Source says where this is from, such as a file.
+	// Source is the origin of the data, such as a file.
 	Source string
 }
 
-// A Node is a switch, a host, or something of which nobody told what it is.
+// A Node is a switch, a host, or a device of unknown kind.
 type Node struct {
 	Name    string
 	Host    bool
-	Unknown bool   // what it is
-	ID      uint32 // of a switch, as it stands in stamps; 0: not known
+	Unknown bool   // the kind is unknown
+	ID      uint32 // of a switch, as in stamps; 0 if unknown
 }
 
 func (n Node) isSwitch() bool { return !n.Host && !n.Unknown }
@@ -87,16 +87,16 @@ func (n Node) isSwitch() bool { return !n.Host && !n.Unknown }
 type Link struct {
 	Name string
 	A, B End
-	Mbps int64  // 0: not known
-	Oper string // up, down; "": not known
-	// To B, and to A.
+	Mbps int64  // 0 if unknown
+	Oper string // up or down; empty if unknown
+	// AB is the traffic to B, BA to A.
 	AB, BA Traffic
 }
 
 // An End is a port of a node.
 type End struct {
 	Node   string
-	Port   string // "" of a host
+	Port   string // empty for a host
 	Number uint16 // as in stamps, see [PortNumber]
 }
 
@@ -104,45 +104,45 @@ type End struct {
 type Traffic struct {
 	Counted bool // Frames and Load are known
 	Frames  int64
-	Load    float64 // of the rate, from 0 to 1
-	// Within is the load where counters say no more than that it lies between two values; nil: they do not even say that.
+	Load    float64 // fraction of the rate, from 0 to 1
+	// Within holds bounds of the load if counters give only these; nil if they give none.
 	Within *Load
-	// Lost is what truly was lost on the wire, where that is known: in simulations.
+	// LostKnown means that Lost is the true loss on the wire, which only simulations have.
 	LostKnown bool
 	Lost      int64
 }
 
-// Switches tells what became of the configuration of switches, and their ports.
+// Switches returns the state of switches: the outcome of their configuration, and their ports.
 type Switches interface {
 	Switches(ctx context.Context) ([]Switch, error)
 }
 
-// A Switch is what one says of itself.
+// A Switch is the state that one switch reports.
 type Switch struct {
 	Name string
-	// Read is when; the zero time: not at all, and Error says why.
+	// Read is the time of the last successful read. It is zero if there was none; Error then holds the cause.
 	Read    time.Time
 	Error   string
 	Objects []Object
 	Ports   []Port
-	// Troubles say in words why what the switch says may not be how it is.
+	// Troubles holds reasons why the reported state may differ from the actual one.
 	Troubles []string
-	// Book, Marking and Stamping are of a page that is the switch's own.
+	// Book, Marking and Stamping belong to the page of the switch itself.
 	Book     *Book
 	Marking  []MarkingSession
 	Stamping []StampingSession
 	Stamped  []string // the counters that sessions of tail-stamping may have, in order
 }
 
-// A Standing is what became of a configured object.
+// A Standing is the outcome of a configured object.
 type Standing string
 
-// These are all. What a switch says in a word of its own is Object.Status.
+// These are all values. The switch's own word is Object.Status.
 const (
 	InForce    Standing = "in force"
 	Waiting    Standing = "waiting"
 	Failed     Standing = "failed"
-	Off        Standing = "off" // it asks for nothing
+	Off        Standing = "off" // its configuration requests nothing
 	InDoubt    Standing = "in doubt"
 	NotKnown   Standing = "not known"
 	InPart     Standing = "in force in part" // it has parts that are not applied
@@ -154,18 +154,18 @@ type Object struct {
 	Name     string // TABLE|key as in CONFIG_DB, or a table that the switch does not have
 	Standing Standing
 	Status   string // the switch's word
-	Reason   string // "": it gives none
+	Reason   string // empty if there is none
 	Since    time.Time
-	// Unapplied are the parts that the switch does not apply, and why.
+	// Unapplied holds the parts that the switch does not apply, with the reasons.
 	Unapplied []string
 }
 
-// A Port is an interface with its counters. A counter that is missing is not known.
+// A Port is an interface with its counters. A missing counter is unknown.
 type Port struct {
 	Name     string
-	Oper     string // up, down; "": not known
+	Oper     string // up or down; empty if unknown
 	Admin    string
-	Mbps     int64 // 0: not known
+	Mbps     int64 // 0 if unknown
 	Counters map[string]uint64
-	In, Out  *Load // nil: not known
+	In, Out  *Load // nil if unknown
 }

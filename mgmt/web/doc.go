@@ -1,13 +1,13 @@
-// Package web is the collector's page: what a browser shows of a network, or of one switch.
+// Package web is the collector's page: a view of a network, or of one switch, for a browser.
 //
-// It is HTML made here (html/template), pictures are inline SVG, and one style sheet and one script come from the
-// same place: nothing is built, nothing is fetched from elsewhere. It works without the script, which only asks for
-// the page again when something has changed, as server-sent events tell. Nothing can be changed through it.
+// The pages are HTML generated here (html/template), with inline SVG pictures, and one style sheet and one script from
+// the same server. There is no build step, and nothing is fetched from elsewhere. The pages work without the script,
+// which only reloads a page when a server-sent event reports a change. Nothing can be changed through the page.
 //
-// What a value is worth stands beside it: rows that are not exact look different and say why, what is not known is
-// written as not known, old data tells its age. A request reads the rows of a store within a time and up to a bound
-// (snapshot), requests that come together share what was read, and there is a bound on requests and on listeners.
+// Every value is shown with its confidence: inexact rows look different and give a reason, unknown values are written
+// as not known, and old data shows its age. A request reads the rows of a store within a time span, up to a bound
+// (snapshot). Simultaneous requests share one read. The numbers of requests and listeners are bounded.
 //
-// What belongs here: what the page shows and how. Not: where rows come from, who may log in. The page declares what it
-// needs of others: [Topology], [Switches], and Config.Enter.
+// What belongs here: the content and form of the page. The origin of rows and logins belong elsewhere. The page
+// declares the interfaces that it needs: [Topology], [Switches], and Config.Enter.
 package web

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// A drawing is a network as a picture: hosts at the bottom, and above them switches by how far they are from hosts.
+// A drawing is a picture of a network: hosts at the bottom, and above them switches by their distance from hosts.
 type drawing struct {
 	Width, Height int
 	Nodes         []drawnNode
@@ -45,18 +45,18 @@ type drawnLabel struct {
 // Sizes of a drawing, in pixels.
 const (
 	nodeWide, nodeHigh = 84, 26
-	nodeGap            = 110 // from one node to the next, and less if there are many
+	nodeGap            = 110 // from one node to the next; nodeGapDense if there are many
 	nodeGapDense       = 92
 	layerGap           = 118
 	drawMargin         = 12
 	mostDrawn          = 400 // nodes
 	mostLines          = 2000
 	leastSpan          = 4 * nodeGap
-	mostLabelled       = 24 // links, else labels would cover each other
+	mostLabelled       = 24 // links; with more, labels would cover each other
 	mostNameDrawn      = 12 // characters
 )
 
-// draw lays a network out; nil: there is nothing, or too much.
+// draw lays a network out. It returns nil if there are no nodes, or too many.
 func (n *net) draw(q *request) *drawing {
 	if len(n.nodes) == 0 || len(n.nodes) > mostDrawn || len(n.directions) > mostLines {
 		return nil
@@ -70,7 +70,7 @@ func (n *net) draw(q *request) *drawing {
 	if wide > 6 {
 		gap = nodeGapDense
 	}
-	span := max(wide*gap, leastSpan) // else few nodes fill the window
+	span := max(wide*gap, leastSpan) // otherwise a small network would be scaled to the window
 	d := &drawing{Width: span + 2*drawMargin, Height: (len(layers)-1)*layerGap + nodeHigh + 2*drawMargin}
 	at := map[string]*drawnNode{}
 	d.Nodes = make([]drawnNode, 0, len(n.nodes)) // at points into it
@@ -121,7 +121,7 @@ func (d *drawing) line(x *direction, a, b *drawnNode) {
 	})
 }
 
-// labels writes labels, unless there are too many; what somebody should look at has its place first.
+// labels writes labels, unless there are too many links. Links with losses are placed first.
 func (d *drawing) labels(all []*direction, at map[string]*drawnNode) {
 	if len(all) > 2*mostLabelled {
 		return
@@ -143,11 +143,11 @@ func (d *drawing) labels(all []*direction, at map[string]*drawnNode) {
 	}
 }
 
-// lost is how many packets were lost, as far as is known.
+// lost returns how many packets were lost, as far as known.
 func (d *direction) lost() int64 { return max(d.loss.Lost, d.traffic.Lost) }
 
-// label writes load, delay and loss upon a line, those of the direction upwards, or what was lost downwards alone;
-// where no place is free it is left out.
+// label writes load, delay and loss beside the line of the upward direction, or the loss of the downward one if that
+// alone lost packets. Without a free place it writes nothing.
 func (d *drawing) label(x, back *direction, a, b *drawnNode) {
 	if a.CY < b.CY || a.CY == b.CY && a.CX >= b.CX {
 		return
@@ -185,7 +185,7 @@ func (d *drawing) label(x, back *direction, a, b *drawnNode) {
 	}
 }
 
-// title is a row of the table in a sentence.
+// title returns a row of the table as a sentence.
 func (r linkRow) title() string {
 	delay, loss := distText(r.Delay.Dist), notKnown
 	switch {
@@ -201,8 +201,8 @@ func (r linkRow) title() string {
 
 func coord(v float64) string { return fmt.Sprintf("%.1f", v) }
 
-// layers are the nodes by their distance from hosts, those in order of their names. Without hosts, switches at the
-// ends of ways count as such.
+// layers returns the nodes by their distance from hosts, each layer sorted by name. Without hosts, the switches with
+// the fewest links count as such.
 func (n *net) layers() [][]Node {
 	beside := map[string][]string{}
 	for _, d := range n.directions {
@@ -211,7 +211,7 @@ func (n *net) layers() [][]Node {
 	}
 	depth, next := map[string]int{}, []string{}
 	hosts := slices.ContainsFunc(n.nodes, func(x Node) bool { return x.Host })
-	least := 0 // links of a node at the edge, without hosts
+	least := 0 // without hosts, the smallest number of links of a node
 	for _, x := range n.nodes {
 		if k := len(beside[x.Name]); least == 0 || k < least {
 			least = k
@@ -235,7 +235,7 @@ func (n *net) layers() [][]Node {
 	}
 	var layers [][]Node
 	for _, x := range n.nodes {
-		k := depth[x.Name] // of one that nothing leads to, 0
+		k := depth[x.Name] // 0 for an unreachable node
 		for len(layers) <= k {
 			layers = append(layers, nil)
 		}

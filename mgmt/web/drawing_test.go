@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Labels of a picture do not cover each other, and what was lost has its label whatever else has one.
+// Labels of a picture do not cover each other, and losses always have a label.
 func TestLabelsApart(t *testing.T) {
 	for spines := 1; spines <= 4; spines++ {
 		n := &net{}
@@ -26,7 +26,7 @@ func TestLabelsApart(t *testing.T) {
 					&direction{from: spine, to: leaf, traffic: x})
 			}
 		}
-		for i := range 4 { // hosts at the bottom lay the switches out
+		for i := range 4 { // hosts at the bottom determine the layout of the switches
 			h, leaf := End{Node: fmt.Sprintf("h%d", i)}, End{Node: fmt.Sprintf("leaf%d", i)}
 			n.nodes = append(n.nodes, Node{Name: h.Node, Host: true})
 			n.directions = append(n.directions, &direction{from: h, to: leaf}, &direction{from: leaf, to: h})

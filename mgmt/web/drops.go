@@ -9,19 +9,19 @@ import (
 	"tamtam/collector/result"
 )
 
-// A tally is how many packets each source tells of for one reason, place or rule. Sources may tell of the same packet,
-// so that they are never added.
+// A tally is how many packets each source reports for one reason, place or rule. Sources may report the same packet, so
+// their counts are never added.
 type tally struct {
 	Name    string
 	Href    string
 	On      bool
-	Counts  []int64 // by source, in the order of the view; -1: that source does not tell of it
+	Counts  []int64 // by source, in the order of the view; -1 if that source does not report it
 	Bars    []bar
 	most    int64
 	Inexact bool
 }
 
-// tallies are those of all reasons, places or rules.
+// tallies holds the tallies of all reasons, places or rules.
 type tallies struct {
 	By      string
 	Sources []string
@@ -51,10 +51,10 @@ type dropsData struct {
 	Died     []diedRow
 	DiedMore int
 	Books    []bookRow
-	Filter   [][2]string // what is chosen, and where it is given up
+	Filter   [][2]string // the chosen values, and the links that remove them
 }
 
-// dropped is the view of drops.
+// dropped returns the view of drops.
 func (p *Page) dropped(q *request) (any, error) {
 	d := &dropsData{}
 	var err error
@@ -100,7 +100,7 @@ func (p *Page) dropped(q *request) (any, error) {
 	return d, nil
 }
 
-// matches reports whether a value is the one that is asked for, if one is.
+// matches reports whether a parameter is absent, or has this value.
 func matches(q *request, name, value string) bool {
 	want := q.get(name)
 	return want == "" || want == value
@@ -109,7 +109,7 @@ func matches(q *request, name, value string) bool {
 func (x *dropSum) row() dropRow {
 	r := dropRow{Switch: x.sw, Port: x.port, Reason: x.reason, Rule: x.rule, Flow: x.flow, Source: x.source,
 		Packets: x.packets, First: x.first, Last: x.last, Reasons: flagWords(x.flags), NoRule: "none"}
-	if strings.Contains(strings.ToLower(x.reason), "acl") { // there is one
+	if strings.Contains(strings.ToLower(x.reason), "acl") { // there must be one
 		r.NoRule = "not told"
 	}
 	if x.queue >= 0 {
@@ -118,10 +118,10 @@ func (x *dropSum) row() dropRow {
 	return r
 }
 
-// mostTallies is how many lines a tally has.
+// mostTallies bounds the lines of a tally.
 const mostTallies = 24
 
-// tally adds up by what name says.
+// tally adds up drops by the result of name.
 func (d *dropsData) tally(q *request, list []*dropSum, by, param string, name func(*dropSum) string) {
 	var out []tally
 	at := map[string]int{}
@@ -161,10 +161,10 @@ func (d *dropsData) tally(q *request, list []*dropSum, by, param string, name fu
 	d.Tallies = append(d.Tallies, tallies{by, d.Sources, out, more})
 }
 
-// mostDied is how many packets are shown beside drops.
+// mostDied bounds the packets that are shown beside drops.
 const mostDied = 12
 
-// died finds packets that were dropped so, with the tables that they ran.
+// died adds packets that were dropped like the chosen drops, with the tables that they passed.
 func (d *dropsData) died(q *request) {
 	if s := q.get("source"); s != "" && s != "record" {
 		return

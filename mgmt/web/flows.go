@@ -14,7 +14,7 @@ type flowRow struct {
 	Flow, Way, Href string
 	Packets         int64
 	Total           int64 // mean time from the first switch to the last
-	Whole           bool  // Total has all parts
+	Whole           bool  // Total contains all parts
 	Slowest         string
 	Reasons         []string
 	Windows         int
@@ -25,7 +25,7 @@ type flowsData struct {
 	Rows  []flowRow
 }
 
-// flows is the view of all ways of all flows.
+// flows returns the view of all paths of all flows.
 func (p *Page) flows(q *request) (any, error) {
 	n, err := p.netOf(q)
 	if err != nil {
@@ -47,7 +47,7 @@ func (p *Page) flows(q *request) (any, error) {
 	return d, nil
 }
 
-// wayText are the switches of a way.
+// wayText returns the switches of a path as text.
 func (n *net) wayText(w *way) string {
 	var names []string
 	for _, h := range w.hops {
@@ -94,7 +94,8 @@ func (n *net) flowRow(q *request, w *way) flowRow {
 	return r
 }
 
-// lacks says of how many packets of a hop, the i-th of its way, times are not known: means are those of the others.
+// lacks returns for how many packets of a hop, the i-th of its path, times are unknown. Means then cover only the
+// others.
 func (h *hopSum) lacks(i int) (words []string) {
 	for _, x := range []struct {
 		of    bool
@@ -124,7 +125,7 @@ type hopRow struct {
 	Resident, Link   result.Distribution
 	First            bool // there is no link before it
 	Bars             []bar
-	Words            string   // what the bars say
+	Words            string   // the bars as text
 	Shape            []column // the distribution of Resident
 	Reasons          []string
 }
@@ -138,12 +139,12 @@ type flowData struct {
 	Windows   int
 	Reasons   []string
 	From, To  int64
-	Others    []flowRow // other ways of the flow, the first of them
-	More      int       // of these
-	Packet    string    // where its packets are
+	Others    []flowRow // other paths of the flow, up to a bound
+	More      int       // how many further ones there are
+	Packet    string    // link to its packets
 }
 
-// flow is the view of one way of one flow: a waterfall.
+// flow returns the view of one path of one flow: a waterfall.
 func (p *Page) flow(q *request) (any, error) {
 	n, err := p.netOf(q)
 	if err != nil {
@@ -169,7 +170,7 @@ func (p *Page) flow(q *request) (any, error) {
 	return d, nil
 }
 
-// hopRows are the hops of a way, their bars one behind the other.
+// hopRows returns the hops of a path, their bars one after the other.
 func (n *net) hopRows(q *request, w *way, total int64) (rows []hopRow) {
 	var at int64
 	part := func(d *result.Distribution, class string) (bar, bool) {
@@ -212,7 +213,7 @@ func (n *net) hopRows(q *request, w *way, total int64) (rows []hopRow) {
 	return rows
 }
 
-// inPort is the name of a port that packets came in by.
+// inPort returns the name of the port by which packets came in.
 func (n *net) inPort(id uint32, number uint16) string {
 	if d := n.into[portKey{id, number}]; d != nil && d.to.Port != "" {
 		return d.to.Port
@@ -220,7 +221,7 @@ func (n *net) inPort(id uint32, number uint16) string {
 	return n.port(id, number)
 }
 
-// barOf is a bar from one time to another; it can be seen however short it is.
+// barOf returns a bar from one time to another, with a minimum width.
 func barOf(from, to, total int64, class string) bar {
 	x, w := 1000*float64(from)/float64(total), 1000*float64(to-from)/float64(total)
 	w = max(w, 2)
@@ -230,7 +231,7 @@ func barOf(from, to, total int64, class string) bar {
 // A column is a bar of a distribution, in a picture of 100 by 20.
 type column struct{ X, Y, W, H string }
 
-// shape is a distribution as columns: one for each quarter octave from the least value to the greatest.
+// shape returns a distribution as columns: one for each quarter octave from the least value to the greatest.
 func shape(d *result.Distribution) (list []column) {
 	first, most := -1, uint32(0)
 	for i, n := range d.Buckets {
@@ -255,7 +256,7 @@ func shape(d *result.Distribution) (list []column) {
 type packetRow struct {
 	Time      int64
 	Flow, Way string
-	Origin    string // where it came from; "": not told
+	Origin    string // where it came from; empty if unknown
 	End       string
 	Dropped   bool
 	Ambiguous bool
@@ -273,11 +274,11 @@ type endCount struct {
 type packetsData struct {
 	Query string
 	Ends  []endCount
-	More  int // ends that cannot be chosen, for room
+	More  int // further ends, which cannot be chosen
 	Rows  []packetRow
 }
 
-// packets is the view of the packets whose way is known, the latest first.
+// packets returns the view of the packets whose path is known, the latest first.
 func (p *Page) packets(q *request) (any, error) {
 	d := &packetsData{Query: q.get("q")}
 	ends := map[string]int{}

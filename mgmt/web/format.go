@@ -12,10 +12,10 @@ import (
 	"tamtam/collector/result"
 )
 
-// notKnown is what stands where a value is not known: never 0, never nothing.
+// notKnown is shown for an unknown value, never 0 or an empty text.
 const notKnown = "not known"
 
-// functions are those of the templates.
+// functions returns the functions of the templates.
 func (p *Page) functions() template.FuncMap {
 	return template.FuncMap{
 		"count": func(n any) string { return countAny(n) }, "dur": durText, "at": p.timeText, "rate": rateText,
@@ -39,7 +39,7 @@ func countAny(n any) string {
 	return fmt.Sprint(n)
 }
 
-// count is a number with its thousands apart.
+// count formats a number with separators between thousands.
 func count(n int64) string {
 	if n < 0 {
 		return "-" + strings.TrimPrefix(thousands(strconv.FormatInt(n, 10)[1:]), "-")
@@ -54,7 +54,7 @@ func thousands(digits string) string {
 	return digits
 }
 
-// durText is a time in nanoseconds, with three or four digits that count.
+// durText formats a time in nanoseconds with up to four significant digits.
 func durText(ns int64) string {
 	abs := math.Abs(float64(ns))
 	for _, u := range []struct {
@@ -68,7 +68,7 @@ func durText(ns int64) string {
 	return strconv.FormatInt(ns, 10) + " ns"
 }
 
-// digits is a number of at least 1 with three digits behind those before the point, or fewer.
+// digits formats a number of at least 1 with four significant digits, or as an integer if that has more.
 func digits(v float64) string {
 	places := 3
 	for a := math.Abs(v); a >= 10 && places > 0; a /= 10 {
@@ -77,7 +77,7 @@ func digits(v float64) string {
 	return strconv.FormatFloat(v, 'f', places, 64)
 }
 
-// numberText is an estimate.
+// numberText formats an estimate.
 func numberText(v float64) string {
 	switch {
 	case math.IsNaN(v):
@@ -99,7 +99,7 @@ func percentText(share float64) string {
 	return strconv.FormatFloat(100*share, 'f', 1, 64) + " %"
 }
 
-// rateText is a link's rate in Mbit/s.
+// rateText formats a link's rate in Mbit/s.
 func rateText(mbps int64) string {
 	switch {
 	case mbps <= 0:
@@ -110,7 +110,7 @@ func rateText(mbps int64) string {
 	return strconv.FormatInt(mbps, 10) + " Mb/s"
 }
 
-// timeText is a time: of day, or of a simulation since it began. 0 is not known.
+// timeText formats a time: of day, or since the start of a simulation. 0 means unknown.
 func (p *Page) timeText(ns int64) string {
 	if ns == 0 {
 		return notKnown
@@ -121,7 +121,7 @@ func (p *Page) timeText(ns int64) string {
 	return time.Unix(0, ns).UTC().Format("2006-01-02 15:04:05.000000 UTC")
 }
 
-// ageText is how old something is.
+// ageText formats the age of something.
 func ageText(d time.Duration) string {
 	switch {
 	case d < 0:
@@ -136,7 +136,7 @@ func ageText(d time.Duration) string {
 	return fmt.Sprintf("%d days", int(d.Hours()/24))
 }
 
-// distText is a distribution in short.
+// distText formats the mean of a distribution.
 func distText(d result.Distribution) string {
 	if d.Count == 0 {
 		return notKnown
@@ -144,7 +144,7 @@ func distText(d result.Distribution) string {
 	return durText(d.Sum / d.Count)
 }
 
-// quantileText is what a share of a distribution does not exceed: the upper end of its bucket.
+// quantileText formats a quantile of a distribution: the upper end of its bucket.
 func quantileText(d result.Distribution, share float64) string {
 	_, high, ok := d.Quantile(share)
 	if !ok {

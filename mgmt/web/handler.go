@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// Bounds on what is asked.
+// Bounds on requests.
 const (
-	mostRequests = 16 // at a time, but for listeners
+	mostRequests = 16 // concurrent ones, without listeners
 	mostURL      = 4096
 	renderTime   = 20 * time.Second
 )
@@ -27,11 +27,11 @@ var templates embed.FS
 //go:embed static
 var static embed.FS
 
-// policy is the Content-Security-Policy: all is from here, and there is no script or style in the text.
+// policy is the Content-Security-Policy: all resources come from this server, and none is inline.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// A Page answers requests.
+// A Page serves the views.
 type Page struct {
 	cfg   Config
 	text  map[string]*template.Template // by view
@@ -68,13 +68,13 @@ func New(cfg Config) (*Page, error) {
 // A view is one kind of page.
 type view struct {
 	path, name, title string
-	nav               string   // its word in the navigation; "": it is not there
+	nav               string   // its word in the navigation; empty if it is not there
 	takes             []string // parameters
 	of                []rowKind
 	data              func(*Page, *request) (any, error)
 }
 
-// views are all of them.
+// views lists all views.
 var views = []view{
 	{"/", "network", "Network", "Network", []string{"since", "page"},
 		[]rowKind{stampRows, markRows}, (*Page).network},
@@ -104,7 +104,7 @@ var views = []view{
 		nil, (*Page).sources},
 }
 
-// A problem is a request that is answered with an error.
+// A problem is an error of a request, with its HTTP code.
 type problem struct {
 	code int
 	why  string
@@ -168,7 +168,7 @@ func (p *Page) enter(r *http.Request) (context.Context, func(), error) {
 	return p.cfg.Enter(r)
 }
 
-// answer writes the page that is asked for, whole or not at all.
+// answer writes the requested page as a whole, or returns an error.
 func (p *Page) answer(w http.ResponseWriter, r *http.Request) error {
 	if slices.Contains([]string{"/page.css", "/page.js", "/icon.svg"}, r.URL.Path) {
 		w.Header().Set("Cache-Control", "max-age=300")
@@ -218,7 +218,7 @@ func (p *Page) troubles() []string {
 	return p.cfg.Troubles()
 }
 
-// write answers with what a template writes, whole or not at all.
+// write sends the output of a template as a whole, or returns an error.
 func write(w http.ResponseWriter, code int, execute func(io.Writer) error) error {
 	var b bytes.Buffer
 	if err := execute(&b); err != nil {
@@ -226,11 +226,11 @@ func write(w http.ResponseWriter, code int, execute func(io.Writer) error) error
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(code)
-	_, _ = w.Write(b.Bytes()) // who asked may have gone
+	_, _ = w.Write(b.Bytes()) // the client may have disconnected
 	return nil
 }
 
-// fail answers with an error, in words.
+// fail answers with an error page.
 func (p *Page) fail(w http.ResponseWriter, r *http.Request, err error) {
 	code, why := http.StatusInternalServerError, err.Error()
 	var bad *problem
@@ -249,11 +249,11 @@ func (p *Page) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, context.DeadlineExceeded):
 		code, why = http.StatusServiceUnavailable, "reading the rows took too long: ask for a shorter time"
 	}
-	// A page for errors: without navigation for who is not let in.
+	// A refused client gets no navigation.
 	f := &frame{Title: http.StatusText(code), Site: p.cfg.Title, Error: why, Closed: refusal != nil,
 		Alarms: p.cfg.Alarms != nil}
 	if f.Closed {
-		f.Site = "a page with a login" // and not what it is of
+		f.Site = "a page with a login" // hide the title of the page
 	}
 	err = write(w, code, func(b io.Writer) error { return p.text["network"].ExecuteTemplate(b, "base.html", f) })
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 	"tamtam/mgmt/web/webtest"
 )
 
-// mostBytes is how large a page of anything may be.
+// mostBytes bounds the size of any page.
 const mostBytes = 1 << 20
 
-// Of ten thousand of everything each page has so much that a browser can show it, says what is not there, and leads to
-// the rest.
+// With ten thousand of everything each page is small enough for a browser, reports what it omits, and links to the
+// rest.
 func TestLarge(t *testing.T) {
 	const many = 10_000
 	at := testNow.UnixNano() - 1e9
@@ -62,8 +62,8 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-// However many ask at once, each is answered with the page or told to come again, and what is read for one is there for
-// all.
+// However many requests come together, each gets the page, or a response with Retry-After. All share the rows that are
+// read.
 func TestManyAtOnce(t *testing.T) {
 	p := put(t, &result.Batch{Journeys: []result.Journey{{Time: testNow.UnixNano(), Key: "k"}}}, nil)
 	var all sync.WaitGroup

@@ -9,34 +9,34 @@ import (
 	"time"
 )
 
-// DefaultListeners is how many may be told of changes at a time unless the configuration says otherwise.
+// DefaultListeners is the default bound on listeners.
 const DefaultListeners = 32
 
 const (
-	// EventsPath is where listeners hear of changes: a request there lasts.
+	// EventsPath is the path of the stream of changes: a request there lasts.
 	EventsPath  = "/events"
-	livePeriod  = 2 * time.Second  // how often it is looked for changes, while there are listeners
-	beatPeriod  = 20 * time.Second // and a listener hears that the line is up
-	writeWithin = 5 * time.Second  // a listener that takes longer for one event is dropped
+	livePeriod  = 2 * time.Second  // interval of the checks for changes, while there are listeners
+	beatPeriod  = 20 * time.Second // interval of the beat events to a listener
+	writeWithin = 5 * time.Second  // a listener that needs longer for one event is dropped
 )
 
-// A live tells listeners that there is something new. It reads the store while there are some.
+// A live notifies listeners of changes. It reads the store while there are listeners.
 type live struct {
 	page *Page
 	most int
 
 	mu        sync.Mutex
 	listeners map[chan uint64]struct{}
-	stop      context.CancelFunc // of the reader; nil: there is none
-	last      uint64             // what the reader told last; 0: nothing yet
+	stop      context.CancelFunc // of the reader; nil if there is none
+	last      uint64             // the last version that the reader has sent; 0 if none
 }
 
 func newLive(p *Page, most int) *live {
 	return &live{page: p, most: most, listeners: map[chan uint64]struct{}{}}
 }
 
-// join adds a listener; false if there is no place. It hears of what there is first, which may have changed since it
-// looked.
+// join adds a listener, or returns false if there is no place. The listener first gets the present version, which may
+// have changed since the page was read.
 func (l *live) join() (chan uint64, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -66,7 +66,7 @@ func (l *live) leave(c chan uint64) {
 	}
 }
 
-// run looks for changes until nobody listens.
+// run checks for changes until ctx ends.
 func (l *live) run(ctx context.Context) {
 	tick := time.NewTicker(livePeriod)
 	defer tick.Stop()
@@ -84,7 +84,7 @@ func (l *live) run(ctx context.Context) {
 	}
 }
 
-// tell tells all. One that has not taken the last change yet hears of this instead.
+// tell sends a version to all listeners. A listener that has not received the former one gets only this.
 func (l *live) tell(version uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -94,11 +94,11 @@ func (l *live) tell(version uint64) {
 		case <-c:
 		default:
 		}
-		c <- version // there is room: nobody else sends
+		c <- version // there is room, since there is no other sender
 	}
 }
 
-// version is a number that is another one when the page has something else to show.
+// version returns a number that changes whenever the page would show something else.
 func (p *Page) version(ctx context.Context) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, renderTime)
 	defer cancel()
@@ -125,7 +125,7 @@ func (p *Page) version(ctx context.Context) (uint64, error) {
 	return h.Sum64(), nil
 }
 
-// serve tells a client of changes, as server-sent events, until it goes or is too slow.
+// serve sends changes to a client, as server-sent events, until the client disconnects or is too slow.
 func (l *live) serve(w http.ResponseWriter, r *http.Request) {
 	c, ok := l.join()
 	if !ok {

@@ -17,7 +17,7 @@ type seriesRow struct {
 	Class string
 }
 
-// A mark is a period in a picture of 1000 by 40: how many packets were lost, or that nobody knows.
+// A mark is a period in a picture of 1000 by 40: how many packets were lost, or that this is unknown.
 type mark struct {
 	X, Y, W, H string
 	Class      string // lost, none, unknown
@@ -28,10 +28,10 @@ type markingData struct {
 	Query string
 	Rows  []seriesRow
 	Own   []ownMarkingRow
-	More  int // of these, that are not shown
+	More  int // further ones, which are not shown
 }
 
-// marking is the view of all series of alternate marking.
+// marking returns the view of all series of alternate marking.
 func (p *Page) marking(q *request) (any, error) {
 	d := &markingData{Query: q.get("q")}
 	var err error
@@ -59,7 +59,7 @@ func (p *Page) marking(q *request) (any, error) {
 	return d, nil
 }
 
-// mostStrip is how many periods a strip shows, the latest: templates say so.
+// mostStrip is how many periods a strip shows, the latest. Templates contain this number.
 const mostStrip = 100
 
 func (p *Page) seriesRow(q *request, x *series) seriesRow {
@@ -119,7 +119,7 @@ func (p *Page) strip(periods []result.Loss) (marks []mark) {
 type periodRow struct {
 	result.Loss
 	Class   string
-	Trouble string // why it is not the whole truth, in words
+	Trouble string // why it may be inexact
 }
 
 type periodsData struct {
@@ -127,7 +127,7 @@ type periodsData struct {
 	Rows []periodRow
 }
 
-// periods is the view of one series, the latest period first.
+// periods returns the view of one series, the latest period first.
 func (p *Page) periods(q *request) (any, error) {
 	x := q.snap.series[seriesKey{q.get("flow"), q.get("cluster"), q.get("from"), q.get("to")}]
 	if x == nil {

@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// A port of a switch, as it stands in stamps.
+// A portKey is a port of a switch, as in stamps.
 type portKey struct {
 	sw uint32
 	n  uint16
 }
 
-// A direction of a link: out of one port, into another.
+// A direction of a link leads out of one port, into another.
 type direction struct {
 	name     string // of the link
 	from, to End
 	fromID   uint32
 	toID     uint32
 	mbps     int64
-	oper     string // up, down; "": not known
+	oper     string // up or down; empty if unknown
 	traffic  Traffic
 	loss     marked
 	delay    delays
@@ -29,18 +29,18 @@ type direction struct {
 	hasStamp bool
 }
 
-// A net is a network with what is known of its links.
+// A net is a network with the known state of its links.
 type net struct {
 	nodes      []Node
 	directions []*direction
 	source     string
-	derived    bool // from stamps: nobody told the topology
+	derived    bool // from stamps, without a given topology
 	ids        map[uint32]string
 	into       map[portKey]*direction // by the port where it ends
 	outOf      map[portKey]*direction
 }
 
-// name is that of a switch, or its id where no name is known.
+// name returns the name of a switch, or its id if the name is unknown.
 func (n *net) name(id uint32) string {
 	if s := n.ids[id]; s != "" {
 		return s
@@ -48,7 +48,7 @@ func (n *net) name(id uint32) string {
 	return "switch " + strconv.FormatUint(uint64(id), 10)
 }
 
-// port is the name of a port, or its number.
+// port returns the name of a port, or its number.
 func (n *net) port(id uint32, number uint16) string {
 	if d := n.outOf[portKey{id, number}]; d != nil && d.from.Port != "" {
 		return d.from.Port
@@ -56,7 +56,7 @@ func (n *net) port(id uint32, number uint16) string {
 	return portName(number)
 }
 
-// netOf is the network that is known, or the one that stamps show.
+// netOf returns the given network, or else the one derived from stamps.
 func (p *Page) netOf(q *request) (*net, error) {
 	n := &net{ids: map[uint32]string{}, into: map[portKey]*direction{}, outOf: map[portKey]*direction{}}
 	if p.cfg.Topology == nil {
@@ -94,7 +94,7 @@ func (n *net) connect(d *direction) {
 	}
 }
 
-// derive makes a network of those links that stamped packets went over.
+// derive makes a network of the links that stamped packets passed.
 func (n *net) derive(s *snapshot) {
 	n.derived, n.source = true, "the ways of stamped packets: nobody told the topology"
 	seen := map[uint32]bool{}
@@ -123,7 +123,7 @@ func (n *net) derive(s *snapshot) {
 	slices.SortFunc(n.nodes, func(a, b Node) int { return natural(a.Name, b.Name) })
 }
 
-// sortedWays are the ways by flow and path.
+// sortedWays returns the paths sorted by flow and path.
 func (s *snapshot) sortedWays() []*way {
 	list := make([]*way, 0, len(s.ways))
 	for _, w := range s.ways {
@@ -155,15 +155,15 @@ func natural(a, b string) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-// lead are the digits that a text begins with.
+// lead returns the digits at the beginning of a text.
 func lead(s string) string {
 	return s[:len(s)-len(strings.TrimLeft(s, "0123456789"))]
 }
 
-// noPort stands in stamps for none of the front-panel ports, as the CPU's.
+// noPort is the number in stamps for ports that are no front-panel ports, such as the CPU's.
 const noPort = 65535
 
-// PortNumber is how a port stands in stamps: EthernetN as N; 65535 of all other names, which no stamp has.
+// PortNumber returns the number of a port in stamps: N for EthernetN, and 65535 for all other names.
 func PortNumber(port string) uint16 {
 	n, err := strconv.ParseUint(strings.TrimPrefix(port, "Ethernet"), 10, 16)
 	if err != nil || portName(uint16(n)) != port {
@@ -172,7 +172,7 @@ func PortNumber(port string) uint16 {
 	return uint16(n)
 }
 
-// portName is the name of a port whose number stands in a stamp.
+// portName returns the name of a port by its number in a stamp.
 func portName(n uint16) string {
 	if n == noPort {
 		return "no front-panel port"

@@ -8,11 +8,11 @@ import (
 	"tamtam/collector/result"
 )
 
-// Marked is what alternate marking says of a link.
+// A marked is the loss of a link by alternate marking.
 type marked struct {
-	Periods, Unknown int   // of them, Unknown without numbers
-	Inexact          int   // of the others, those whose numbers may not be the whole truth
-	Older            int64 // periods that are not among them, for room
+	Periods, Unknown int   // of them, Unknown have no numbers
+	Inexact          int   // of the others, those whose numbers may be inexact
+	Older            int64 // further periods that were dropped for lack of room
 	Sent, Lost       int64
 }
 
@@ -21,14 +21,14 @@ func (m *marked) whole() bool {
 	return m.Periods > 0 && m.Unknown == 0 && m.Inexact == 0 && m.Older == 0
 }
 
-// Delays are those of a link, from stamps.
+// A delays is the delays of a link, from stamps.
 type delays struct {
 	Dist  result.Distribution
 	Flags result.Flags
-	Lacks int64 // packets whose delay is not known
+	Lacks int64 // packets whose delay is unknown
 }
 
-// Reasons say why delays may not be the whole truth.
+// Reasons returns why delays may be inexact.
 func (d delays) Reasons() []string {
 	words := flagWords(d.Flags)
 	if d.Lacks > 0 {
@@ -56,12 +56,12 @@ type networkData struct {
 	Derived bool
 	Drawing *drawing
 	Links   []linkRow
-	// Nodes and Directions (two of each link) are how many there are.
+	// Nodes and Directions (two of each link) are their numbers.
 	Nodes, Directions int
-	// Troubles are links with losses, by any measure.
+	// Troubles is the number of links with losses, by any measure.
 	Troubles int
-	// Strange are links that stamped packets went over and the topology that was told does not have; Unnamed are switches
-	// in stamps that it does not know by their ids.
+	// Strange holds links that stamped packets passed and that the given topology lacks. Unnamed holds switch ids in
+	// stamps that it lacks.
 	Strange, Unnamed firstOf
 }
 
@@ -71,7 +71,7 @@ type firstOf struct {
 	More  int
 }
 
-// mostFirst is how many those are.
+// mostFirst is how many texts a firstOf has.
 const mostFirst = 5
 
 func firstFew(set map[string]bool) firstOf {
@@ -80,10 +80,10 @@ func firstFew(set map[string]bool) firstOf {
 	return firstOf{all[:n], len(all) - n}
 }
 
-// operDown is what a port is that is not up.
+// operDown is the state of a port that is not up.
 const operDown = "down"
 
-// network is the view of the topology.
+// network returns the view of the topology.
 func (p *Page) network(q *request) (any, error) {
 	n, err := p.netOf(q)
 	if err != nil {
@@ -112,7 +112,7 @@ func (p *Page) network(q *request) (any, error) {
 	return d, err
 }
 
-// load puts onto the links what stamps and alternate marking say.
+// load adds the results of stamps and alternate marking to the links.
 func (n *net) load(s *snapshot) {
 	for _, w := range s.ways {
 		for i := range w.hops {
@@ -136,7 +136,7 @@ func (n *net) load(s *snapshot) {
 		between[key] = d
 		parallel[key]++
 	}
-	parted := map[string]bool{} // what is measured in parts, too: its whole is more than a link
+	parted := map[string]bool{} // flows that are also measured in parts; the whole of such a flow is more than a link
 	for _, x := range s.series {
 		parted[x.flow] = parted[x.flow] || x.cluster != ""
 	}
@@ -145,14 +145,15 @@ func (n *net) load(s *snapshot) {
 		if x.cluster == "" && parted[x.flow] {
 			continue
 		}
-		if d := between[key]; d != nil && parallel[key] == 1 { // of several links between two switches it says nothing
+		// A result for parallel links cannot be assigned to one of them.
+		if d := between[key]; d != nil && parallel[key] == 1 {
 			d.loss.add(x)
 		}
 	}
 }
 
-// over is the direction by which packets came to a hop of a way; nil: they came from outside, the switch before it did
-// not stamp them, or no link that is known leads from where it sent them to where they came in.
+// over returns the direction by which packets came to a hop of a path. It is nil if they came from outside, if the
+// switch before did not stamp them, or if no known link joins the two ports.
 func (n *net) over(w *way, i int) *direction {
 	if i == 0 || !w.hops[i].known || !w.hops[i-1].known {
 		return nil
@@ -164,7 +165,7 @@ func (n *net) over(w *way, i int) *direction {
 	return nil
 }
 
-// strange says what stamps tell that the topology does not have.
+// strange finds switches and links in stamps that the topology lacks.
 func (n *net) strange(s *snapshot, d *networkData) {
 	unnamed, links := map[string]bool{}, map[string]bool{}
 	for _, w := range s.ways {
@@ -219,7 +220,7 @@ func (d *direction) row() linkRow {
 	return r
 }
 
-// load is the load in words.
+// load returns the load as text.
 func (t *Traffic) load() string {
 	if t.Counted {
 		return percentText(t.Load)
@@ -227,7 +228,7 @@ func (t *Traffic) load() string {
 	return t.Within.String()
 }
 
-// most is the load, or the most that it may have been; 0 if it is not known.
+// most returns the load, or its upper bound; 0 if it is unknown.
 func (t *Traffic) most() float64 {
 	switch {
 	case t.Counted:
@@ -238,7 +239,7 @@ func (t *Traffic) most() float64 {
 	return 0
 }
 
-// place is an end of a link.
+// place returns an end of a link as text.
 func place(e End) string {
 	if e.Port == "" {
 		return e.Node

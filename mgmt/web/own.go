@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// A Load is the part of a port's rate that was used, from 0 to 1. It lies between two values: counters are read every
-// now and then, and so it is not known to which time a difference belongs.
+// A Load is the used fraction of a port's rate, from 0 to 1. It has two bounds: counters are read at intervals, so the
+// exact time of a difference is unknown.
 type Load struct {
 	Low, High float64
-	Over      time.Duration // about: the time that it is of
+	Over      time.Duration // approximate time that it covers
 }
 
-// A Book is what a switch says of the packets that it has dropped.
+// A Book is a switch's account of the packets that it has dropped.
 type Book struct {
-	Error string // nothing of it is known, and why
-	// Since is from when on all drops are counted.
+	Error string // the reason if nothing is known
+	// Since is the time since which all drops are counted.
 	Since time.Time
 	Total uint64
-	// Kept are the last of them, of which all is known; of the Forgotten rule and packet are not.
+	// Kept drops are the last ones, which are completely known. For Forgotten ones the rule and the packet are unknown.
 	Kept, Forgotten uint64
-	Reasons, Ports  []Count // of all
-	Rules           []Count // of those that are kept
+	Reasons, Ports  []Count // of all drops
+	Rules           []Count // of the kept drops
 	Last            []Death // the newest first
 }
 
@@ -31,56 +31,56 @@ type Book struct {
 type Count struct {
 	Name    string
 	Packets uint64
-	Words   string // more of it; "": there is nothing to say
+	Words   string // a description; empty if there is none
 }
 
-// A Death is how a packet ended that was dropped.
+// A Death is the fate of a dropped packet.
 type Death struct {
 	Time                               time.Time
-	In, Out, Queue, Reason, Text, Rule string // "": none, but for In
-	Flow                               string // "": no IP, or not whole
+	In, Out, Queue, Reason, Text, Rule string // empty if there is none; an empty In or Reason is unknown
+	Flow                               string // empty if it is no IP packet, or incomplete
 	Bytes                              int
-	Tables                             []string // that it ran
-	Unknown                            []string // what of these is not known
+	Tables                             []string // the tables that it passed
+	Unknown                            []string // the fields above that are unknown
 }
 
-// A MarkingSession is alternate marking at one switch: what it has counted itself. What was lost on the way takes two.
+// A MarkingSession is alternate marking at one switch, with its own counts. The loss between switches needs two.
 type MarkingSession struct {
 	Name   string
-	Error  string // it cannot be read, and why
-	Role   string // "": not known
+	Error  string // the reason if it cannot be read
+	Role   string // empty if unknown
 	Method string
-	Engine string // who switches the colour
-	Timing string // how exact, in words
+	Engine string // what switches the colour
+	Timing string // the accuracy, in words
 	Guard  time.Duration
-	// Periods are the last ones, the latest first.
+	// Periods holds the last periods, the latest first.
 	Periods []MarkingPeriod
 }
 
-// A MarkingPeriod is what a switch has counted in a period.
+// A MarkingPeriod is the counts of a switch in a period.
 type MarkingPeriod struct {
-	Error       string // it cannot be read, and why
+	Error       string // the reason if it cannot be read
 	Number      uint64
 	Colour      uint8
 	Packets     uint64
 	Bytes       uint64
 	OutOfWindow uint64 // packets where the guard allows none
-	Foreign     uint64 // packets that came with a mark
-	Captures    uint32 // pulses whose time was taken
-	Read        string // when, in s since 1970
-	Clock       string // what vouches for the clock; "": not said
+	Foreign     uint64 // packets that arrived with a mark
+	Captures    uint32 // pulses whose time was captured
+	Read        string // time of the read, in s since 1970
+	Clock       string // the source of synchronisation; empty if not reported
 	Flags       []string
 }
 
 // A StampingSession is a session of tail-stamping at one switch.
 type StampingSession struct {
 	Name  string
-	Error string // it cannot be read, and why
-	// Counters by their names; one that is missing is not known.
+	Error string // the reason if it cannot be read
+	// Counters holds counters by name; a missing one is unknown.
 	Counters map[string]uint64
 }
 
-// texts is all that a page shows of a switch's own, so that a change of it is seen.
+// texts returns all that a page shows of a switch's own state, to detect changes.
 func (s *Switch) texts() string {
 	var b strings.Builder
 	for _, port := range s.Ports {
@@ -93,7 +93,7 @@ func (s *Switch) texts() string {
 	return b.String()
 }
 
-// String is a load in words, also of one that is not known (nil).
+// String returns a load as text; a nil load is unknown.
 func (l *Load) String() string {
 	switch {
 	case l == nil:
@@ -117,7 +117,7 @@ type bookTally struct {
 	More   int
 }
 
-// books are those of the switches that have one.
+// books returns the accounts of drops of the switches that have one.
 func (p *Page) books(q *request) (rows []bookRow, err error) {
 	list, err := p.allSwitches(q)
 	if err != nil {
@@ -154,7 +154,7 @@ type ownPeriodRow struct {
 	Class string
 }
 
-// ownMarking are the sessions of the switches that tell of them.
+// ownMarking returns the sessions that the switches report.
 func (p *Page) ownMarking(q *request) (rows []ownMarkingRow, err error) {
 	list, err := p.allSwitches(q)
 	if err != nil {
@@ -179,10 +179,10 @@ func (p *Page) ownMarking(q *request) (rows []ownMarkingRow, err error) {
 	return rows, nil
 }
 
-// mostSessions is how many sessions of alternate marking a page has.
+// mostSessions bounds the sessions of alternate marking on a page.
 const mostSessions = 64
 
-// columnsOf are those of some columns that some row has.
+// columnsOf returns those columns for which some row has a counter.
 func columnsOf(columns []string, counters func(yield func(map[string]uint64) bool)) (list []string) {
 	have := map[string]bool{}
 	for c := range counters {
@@ -193,7 +193,7 @@ func columnsOf(columns []string, counters func(yield func(map[string]uint64) boo
 	return slices.DeleteFunc(slices.Clone(columns), func(c string) bool { return !have[c] })
 }
 
-// Counter is a counter of a session in words.
+// Counter returns a counter of a session as text.
 func (s StampingSession) Counter(name string) string {
 	if v, ok := s.Counters[name]; ok {
 		return countAny(v)

@@ -10,11 +10,11 @@ import (
 	"tamtam/collector/result"
 )
 
-// A tree has the hops of a packet by what they came from. A hop is one exit of a switch: those that came by the same
-// one are copies of the packet.
+// A tree holds the hops of a packet by their parents. A hop is one exit of a switch: several with the same parent are
+// copies of the packet.
 type tree struct {
 	hops  []result.JourneyHop
-	exits map[int][]int // by the hop that they came by; -1: they are where it was first seen
+	exits map[int][]int // by the hop before them; -1 holds those at the place where it was first seen
 }
 
 func treeOf(j *result.Journey) tree {
@@ -25,7 +25,7 @@ func treeOf(j *result.Journey) tree {
 	return t
 }
 
-// by is the hop that one came by; -1: none before it.
+// by returns the hop before one, or -1.
 func (t tree) by(i int) int {
 	if by := t.hops[i].Parent; by < i {
 		return max(by, -1)
@@ -33,7 +33,7 @@ func (t tree) by(i int) int {
 	return -1
 }
 
-// ends is how many hops nothing follows.
+// ends returns how many hops have no successor.
 func (t tree) ends() (n int) {
 	for i := range t.hops {
 		if len(t.exits[i]) == 0 {
@@ -43,10 +43,10 @@ func (t tree) ends() (n int) {
 	return n
 }
 
-// mostWay is how many switches a way names; a packet in a loop has more.
+// mostWay bounds the switches in the text of a path; a packet in a loop has more.
 const mostWay = 64
 
-// way are the switches of a packet; the ways of its copies are in parentheses, each behind its port.
+// way returns the switches of a packet as text; the paths of its copies are in parentheses, each after its port.
 func (t tree) way() string {
 	var b strings.Builder
 	left := mostWay
@@ -77,7 +77,7 @@ func (t tree) write(b *strings.Builder, by int, left *int) {
 	}
 }
 
-// exitOf is how a copy left a switch, or ended there.
+// exitOf returns how a copy left a switch, or ended there.
 func exitOf(h *result.JourneyHop) string {
 	switch {
 	case h.Out != "":
@@ -88,7 +88,7 @@ func exitOf(h *result.JourneyHop) string {
 	return "ended"
 }
 
-// inOrder are the first hops, each behind what it came by and before the next copy, and how many there are more.
+// inOrder returns the first hops, each after its parent and before the next copy, and the number of further ones.
 func (t tree) inOrder(most int) (list []int, more int) {
 	stack := slices.Clone(t.exits[-1])
 	slices.Reverse(stack)
@@ -102,7 +102,7 @@ func (t tree) inOrder(most int) (list []int, more int) {
 	return list, len(t.hops) - len(list)
 }
 
-// placeOf is where a packet was first seen, which tells those apart that are alike and were seen at the same time.
+// placeOf returns where a packet was first seen, which distinguishes equal packets seen at the same time.
 func placeOf(j *result.Journey) string {
 	if len(j.Hops) == 0 {
 		return ""
@@ -120,17 +120,17 @@ func packetRowOf(q *request, j *result.Journey) packetRow {
 
 type visitRow struct {
 	result.JourneyHop
-	Copy, Copies int    // which of the copies that the switch made, and how many they are
-	From         string // switch and port that it came by
+	Copy, Copies int    // number of the copy that the switch made, and how many there are
+	From         string // switch and port of the hop before
 	Bars         []bar
 	Words        string
 	Waited       int64 // from the departure before to the arrival here
 	WaitOK       bool
 	Rested       int64 // from arrival to departure
 	RestOK       bool
-	After        int64    // its first sight: the arrival here
+	After        int64    // from its first sight to the arrival here
 	Records      []string // the tables
-	Became       string   // of one that was neither dropped nor may have become one of several
+	Became       string   // the outcome, shown if neither Dropped nor Perhaps is set
 }
 
 type packetData struct {
@@ -138,28 +138,28 @@ type packetData struct {
 	Key        string
 	Visits     []visitRow
 	More       int // visits that are not shown
-	Ends       int // of copies
+	Ends       int // number of copies' ends
 	From, Took int64
 	Timed      bool
-	// Alike are rows of packets that are alike, of which some may be a part of this one's way.
+	// Alike holds rows of equal packets, some of which may be part of this one's path.
 	Alike     []packetRow
 	AlikeMore int
 }
 
-// mostVisits is how many exits of switches a packet's view has, mostAlike how many packets that are alike.
+// mostVisits bounds the exits of switches in a packet's view, mostAlike the equal packets.
 const (
 	mostVisits = 500
 	mostAlike  = 20
 )
 
-// packet is the view of one packet's way.
+// packet returns the view of one packet's path.
 func (p *Page) packet(q *request) (any, error) {
 	at, err := strconv.ParseInt(q.get("time"), 10, 64)
 	if err != nil {
 		return nil, wrong("time=%.40q: want nanoseconds since 1970", q.get("time"))
 	}
 	var found *result.Journey
-	alike := map[string]*result.Journey{} // by where they are, since those that died are in both lists
+	alike := map[string]*result.Journey{} // by place, since dropped packets are in both lists
 	for _, list := range [][]result.Journey{q.snap.journeys, q.snap.died} {
 		for i := range list {
 			switch j := &list[i]; {
@@ -205,7 +205,7 @@ func (d *packetData) span(j *result.Journey) {
 	d.Took = to - d.From
 }
 
-// visits lays the hops of a packet out in time, copies one behind the other.
+// visits lays the hops of a packet out in time, copies one after the other.
 func (d *packetData) visits(j *result.Journey) {
 	d.span(j)
 	total := max(1, d.Took)

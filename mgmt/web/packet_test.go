@@ -10,18 +10,18 @@ import (
 	"tamtam/collector/result"
 )
 
-// hop is an exit of a switch at which a packet stayed for a microsecond.
+// hop returns an exit of a switch at which a packet stayed for a microsecond.
 func hop(parent int, sw, in, out string, at int64) result.JourneyHop {
 	return result.JourneyHop{Parent: parent, Switch: sw, In: in, Out: out, Arrival: at, Departure: at + 1000, Queue: -1,
 		Depth: -1}
 }
 
-// packetAt is where a packet is shown.
+// packetAt returns the address of a packet's view.
 func packetAt(key string, at int64, place string) string {
 	return "/packet?" + url.Values{"key": {key}, "time": {strconv.FormatInt(at, 10)}, "at": {place}}.Encode()
 }
 
-// says wants texts of a page, in this order.
+// says checks that a page contains texts, in this order.
 func says(t *testing.T, p *Page, at string, wants ...string) {
 	t.Helper()
 	r, text := get(t, p, at)
@@ -35,8 +35,7 @@ func says(t *testing.T, p *Page, at string, wants ...string) {
 	}
 }
 
-// Copies of a packet make a tree: each is told behind what it was copied from, with its port, and how all of them
-// ended.
+// Copies of a packet make a tree: each is shown after its parent, with its port. The ends of all copies are listed.
 func TestCopies(t *testing.T) {
 	at := testNow.UnixNano() - 1e9
 	dropped := hop(1, "spine2", "Ethernet0", "", at+2000)
@@ -58,8 +57,8 @@ func TestCopies(t *testing.T) {
 		"leaf1:Ethernet8 →</small> spine2</th>", "dropped: acl")
 }
 
-// Of packets that are alike each row is one of its own, also if they were seen at the same time; what is certain of one
-// is told, with what may follow, where it may come from, and a way to the others.
+// Each of several equal packets has a row of its own, even if they were seen at the same time. It shows the certain
+// part of the path, possible continuations and origins, and links to the other packets.
 func TestAlike(t *testing.T) {
 	at := testNow.UnixNano() - 1e9
 	first := hop(-1, "leaf1", "Ethernet0", "Ethernet4", at)
@@ -94,7 +93,7 @@ func TestAlike(t *testing.T) {
 	says(t, p, packetAt("other", at, "leaf9:Ethernet0"), "<dt>End</dt><dd>to h9", "to h9</td>")
 }
 
-// A way as long as a loop makes it, copies of copies, and rows that no join makes, have their bounds.
+// Very long paths, copies of copies, and rows that no join makes are bounded.
 func TestLongWays(t *testing.T) {
 	at := testNow.UnixNano() - 1e9
 	long := result.Journey{Time: at, Key: "loop"}

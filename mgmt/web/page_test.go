@@ -24,7 +24,7 @@ import (
 
 var testNow = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// Every page that can be reached by links is whole: whatever rows there are, whatever switches and flows are called.
+// Every page that links reach is complete, whatever rows exist, and whatever the names of switches and flows are.
 func TestPages(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 4}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 0))
@@ -39,7 +39,7 @@ func TestPages(t *testing.T) {
 	})
 }
 
-// A page that knows nothing says so, and no more.
+// A page without data reports that, and nothing else.
 func TestNothingKnown(t *testing.T) {
 	p, err := New(Config{Title: "nothing", Now: func() time.Time { return testNow }})
 	if err != nil {
@@ -56,7 +56,7 @@ func TestNothingKnown(t *testing.T) {
 	}
 }
 
-// put is a page of some rows.
+// put returns a page of some rows.
 func put(t *testing.T, b *result.Batch, change func(*Config)) *Page {
 	t.Helper()
 	m := result.NewMemory(0)
@@ -75,7 +75,7 @@ func put(t *testing.T, b *result.Batch, change func(*Config)) *Page {
 	return p
 }
 
-// What is not known is never shown as 0 or as nothing, and a row that is not exact says why.
+// Unknown values are never shown as 0 or as empty text, and an inexact row gives its reason.
 func TestUnknownAndFlags(t *testing.T) {
 	at := testNow.Add(-time.Second).UnixNano()
 	w := result.Window{Start: at, Length: 1}
@@ -123,7 +123,7 @@ func TestUnknownAndFlags(t *testing.T) {
 	}
 }
 
-// Data that is old says how old it is.
+// Old data shows its age.
 func TestAge(t *testing.T) {
 	for _, tt := range []struct {
 		age  time.Duration
@@ -144,7 +144,7 @@ func TestAge(t *testing.T) {
 	if _, text := get(t, p, "/packets"); !strings.Contains(text, "Newest data: 5.500 ms") {
 		t.Error("a simulation's times are not told from its beginning")
 	}
-	// A window may end later than what is in it, and than now.
+	// A window may end later than its events, and than now.
 	w := result.Window{Start: at, Length: 10_000_000_000}
 	for want, b := range map[string]*result.Batch{
 		"Newest data: 5.600 ms": {Drops: []result.Drop{{Window: w, Reason: "acl", Packets: 1, First: at,
@@ -157,7 +157,7 @@ func TestAge(t *testing.T) {
 	}
 }
 
-// What is not exact is told above the views that it is about, and above no others.
+// Inexact rows are reported above the views that contain them, and above no others.
 func TestFlaggedViews(t *testing.T) {
 	at := testNow.UnixNano() - 1e9
 	w := result.Window{Start: at, Length: 1}
@@ -182,7 +182,7 @@ func TestFlaggedViews(t *testing.T) {
 	}
 }
 
-// A request that asks for what there is not hears what there is.
+// A request for something unknown is answered with what exists.
 func TestBadRequests(t *testing.T) {
 	p := put(t, &result.Batch{}, nil)
 	for _, tt := range []struct {
@@ -217,7 +217,7 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
-// Every answer has the headers that keep others out.
+// Every response has the headers that protect the page.
 func TestHeaders(t *testing.T) {
 	p := put(t, &result.Batch{}, nil)
 	for _, at := range []string{"/", "/page.css", "/page.js", "/icon.svg", "/nowhere"} {
@@ -236,7 +236,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// Whoever is not let in sees nothing but why.
+// A refused client sees only the reason.
 func TestEnter(t *testing.T) {
 	left := 0
 	p := put(t, &result.Batch{}, func(c *Config) {
@@ -264,7 +264,7 @@ func TestEnter(t *testing.T) {
 	}
 }
 
-// A source that is in several partitions is told once, with all that it sent; the last batch of a partition counts.
+// A source in several partitions is shown once, with all that it sent. The last batch of a partition counts.
 func TestSources(t *testing.T) {
 	m := result.NewMemory(0)
 	for i, b := range []struct {
@@ -291,14 +291,14 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// A failing store is an error in words; one that takes long is not waited for.
+// A failing store results in an error page; a slow one is not waited for.
 type brokenStore struct{ result.Memory }
 
 func (*brokenStore) Each(context.Context, int64, int64, func(*result.Batch) bool) error {
 	return errors.New("disk on fire")
 }
 
-// damagedStore has a file that cannot be read, and all else.
+// A damagedStore has a file that cannot be read, and other data.
 type damagedStore struct{ result.Store }
 
 func (d damagedStore) Each(ctx context.Context, from, to int64, yield func(*result.Batch) bool) error {
@@ -308,7 +308,7 @@ func (d damagedStore) Each(ctx context.Context, from, to int64, yield func(*resu
 	return &result.Unread{Files: 1, First: errors.New("hops/x.parquet is a poem")}
 }
 
-// What can be read is shown, and on every page why there should be more.
+// Readable data is shown, and every page reports why data is missing.
 func TestTroubles(t *testing.T) {
 	b := &result.Batch{Partition: "drops-0", First: 1, Position: result.Position{Last: 1, Low: 2}}
 	b.Drops = []result.Drop{{Window: result.Window{Start: testNow.UnixNano() - 1e9, Length: 1e9}, Switch: "leaf1",
@@ -338,7 +338,7 @@ func TestBrokenStore(t *testing.T) {
 	}
 }
 
-// Beyond the bounds rows are counted, and the page says that they are missing.
+// Beyond the bounds rows are counted, and the page reports that they are missing.
 func TestBounds(t *testing.T) {
 	at := testNow.UnixNano()
 	b := &result.Batch{}
@@ -399,7 +399,7 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// Listeners hear of a change, are bounded in number, and nobody reads when there are none.
+// Listeners are notified of a change, and their number is bounded. Without listeners the store is not read.
 func TestLive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := result.NewMemory(0)
@@ -408,7 +408,7 @@ func TestLive(t *testing.T) {
 			t.Fatal(err)
 		}
 		a, ok := p.live.join()
-		synctest.Wait() // the first has been told by now
+		synctest.Wait() // the first has been notified by now
 		b, more := p.live.join()
 		if _, third := p.live.join(); !ok || !more || third {
 			t.Fatal("want places for two")
@@ -422,7 +422,7 @@ func TestLive(t *testing.T) {
 		if len(a) != 0 {
 			t.Error("told of a change, and there was none")
 		}
-		for i := range 5 { // whoever does not listen is not waited for, and hears of the last
+		for i := range 5 { // a listener that does not receive delays no other, and gets the last change
 			if _, err := m.Put(t.Context(), &result.Batch{Partition: "p", First: uint64(i + 1),
 				Position: result.Position{Last: uint64(i + 1)},
 				Journeys: []result.Journey{{Time: int64(i + 1)}}}); err != nil {
@@ -443,7 +443,7 @@ func TestLive(t *testing.T) {
 	})
 }
 
-// A client is told by server-sent events over a connection, and one that is too many is sent away.
+// A client is notified by server-sent events over a connection, and an excess client is refused.
 func TestEvents(t *testing.T) {
 	p := put(t, &result.Batch{Journeys: []result.Journey{{Time: 1}}}, func(c *Config) { c.Listeners, c.Zero = 1, testNow })
 	s := httptest.NewServer(p)
@@ -480,7 +480,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// Text and what is drawn can be told from what is behind it, in both palettes: WCAG 2.2, 1.4.3 and 1.4.11.
+// Text and drawings have enough contrast with their background, in both palettes: WCAG 2.2, 1.4.3 and 1.4.11.
 func TestContrast(t *testing.T) {
 	text, err := os.ReadFile("static/page.css")
 	if err != nil {
@@ -505,7 +505,7 @@ func TestContrast(t *testing.T) {
 			{4.5, "paper", "ink soft accent good bad warn"}, {4.5, "panel", "ink soft accent good bad warn"},
 			{4.5, "tint-warn", "ink soft accent warn bad"}, {4.5, "tint-bad", "ink bad"},
 			{3, "paper", "edge link resident truth good bad warn"}, {3, "panel", "link resident truth edge bad"},
-			{2, "panel", "bound"}, // behind the estimate, whose words say the same
+			{2, "panel", "bound"}, // behind the estimate, whose text contains the same
 		} {
 			for _, c := range strings.Fields(tt.names) {
 				if got := contrast(t, colours[c], colours[tt.over]); got < tt.least {
@@ -525,7 +525,7 @@ func TestContrast(t *testing.T) {
 	}
 }
 
-// contrast is that of WCAG 2.2 between two colours.
+// contrast returns WCAG 2.2's contrast of two colours.
 func contrast(t *testing.T, a, b string) float64 {
 	t.Helper()
 	x, y := luminance(t, a), luminance(t, b)
@@ -550,7 +550,7 @@ func luminance(t *testing.T, colour string) (sum float64) {
 	return sum
 }
 
-// FuzzRequest: whatever is asked, the answer is a whole page, and never a failure of ours.
+// Any request gets a complete page, and never an internal error.
 func FuzzRequest(f *testing.F) {
 	for _, s := range []string{
 		"/?since=all", "/flows?q=%3Cscript%3E&page=1", "/flow?flow=&path=0", "/packet?key=k1&time=-1&at=x",
@@ -582,7 +582,7 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// What is said of closed windows later stands at all rows of their times, in the views of those rows alone.
+// Later amendments of closed windows appear at all rows of their times, and only in the views of those rows.
 func TestAmends(t *testing.T) {
 	store := result.NewMemory(0)
 	window := func(start int64) result.Window { return result.Window{Start: start, Length: 10} }
@@ -611,7 +611,7 @@ func TestAmends(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, x := range s.series { // the period that was told again is there once, as it was told last
+	for _, x := range s.series { // a repeated period is there once, as last reported
 		if len(x.periods) != 3 || x.periods[0].Lost != 7 || x.periods[0].Flags != 0 || x.periods[1].Flags != result.Gap ||
 			x.periods[2].Flags != result.Gap {
 			t.Errorf("periods %+v: want three, of which 7, 2 and 3 packets were lost, and a gap in the last two", x.periods)
@@ -633,7 +633,7 @@ func TestAmends(t *testing.T) {
 	}
 }
 
-// Where all of a time may be missing there is no row that says so: the views of what may have been there do.
+// If all rows of a time may be missing, the views that would contain them report that.
 func TestAmendsWithoutRows(t *testing.T) {
 	at := testNow.UnixNano() - 1e9
 	store := result.NewMemory(0)
@@ -655,7 +655,7 @@ func TestAmendsWithoutRows(t *testing.T) {
 	}
 }
 
-// Where the time that is shown has no rows it is said that other times have some.
+// If the shown time range has no rows, the page reports that other times have some.
 func TestOtherTimes(t *testing.T) {
 	store := result.NewMemory(0)
 	for _, want := range []bool{false, true} {

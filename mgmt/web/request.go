@@ -12,10 +12,10 @@ import (
 	"tamtam/collector/result"
 )
 
-// A span is a time that can be asked for.
+// A span is a time range that can be requested.
 type span struct {
 	Word, Text string
-	length     time.Duration // 0: all
+	length     time.Duration // 0 means all
 }
 
 var spans = []span{
@@ -26,7 +26,7 @@ var spans = []span{
 // rowsOfPage is how many rows of a table one page has.
 const rowsOfPage = 50
 
-// A request is what is asked for, and the rows of the time that it is about.
+// A request is a parsed request, with the rows of its time range.
 type request struct {
 	ctx    context.Context
 	view   *view
@@ -37,7 +37,7 @@ type request struct {
 	pages  *pager
 }
 
-// request reads the parameters of an address.
+// request parses the parameters of an address.
 func (p *Page) request(ctx context.Context, u *url.URL, v *view) (*request, error) {
 	values, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
@@ -71,13 +71,13 @@ func (p *Page) request(ctx context.Context, u *url.URL, v *view) (*request, erro
 	return q, err
 }
 
-// Path is where the view is.
+// Path returns the path of the view.
 func (q *request) Path() string { return q.view.path }
 
-// get is a parameter; "": not given.
+// get returns a parameter, or "" if it is not given.
 func (q *request) get(name string) string { return q.values.Get(name) }
 
-// Link is an address of a view, with the time that is asked for and parameters NAME, VALUE, ...
+// Link returns the address of a view with the requested time range and parameters NAME, VALUE, ...
 func (q *request) Link(path string, pairs ...string) string {
 	v := url.Values{}
 	if s := q.values.Get("since"); s != "" {
@@ -94,7 +94,7 @@ func (q *request) Link(path string, pairs ...string) string {
 	return path + "?" + v.Encode()
 }
 
-// With is the address of this page with a parameter changed.
+// With returns the address of this page with a parameter changed.
 func (q *request) With(name, value string) string {
 	v := url.Values{}
 	for k, list := range q.values {
@@ -112,15 +112,15 @@ func (q *request) With(name, value string) string {
 	return q.view.path + "?" + v.Encode()
 }
 
-// A pager leads through the pages of a table.
+// A pager describes the pages of a table.
 type pager struct {
-	What              string // the rows are of
+	What              string // name of the rows
 	Page, Pages, Rows int
 	First, Last       int // rows that are shown, from 1
 	Before, Next      string
 }
 
-// pageOf cuts what is shown from a list.
+// pageOf returns the part of a list that this page shows.
 func pageOf[T any](q *request, list []T) ([]T, error) {
 	g := &pager{What: "Rows", Page: q.number, Pages: max(1, (len(list)+rowsOfPage-1)/rowsOfPage), Rows: len(list)}
 	if g.Page > g.Pages {
@@ -139,32 +139,32 @@ func pageOf[T any](q *request, list []T) ([]T, error) {
 	return list[from:to], nil
 }
 
-// A frame is what stands around a view.
+// A frame is the page around a view.
 type frame struct {
 	Title, Site, Note string
 	View              *view
 	Q                 *request
 	Store, Own        bool
-	Alarms            bool   // there are rules for them
-	Lack              string // why the view has nothing here
+	Alarms            bool   // there are alarm rules
+	Lack              string // why the view has no data
 	Error             string
-	Closed            bool // whoever asks is not let in
+	Closed            bool // the client was refused
 	Data              any
 
 	Age    string
 	Stale  bool
 	Latest int64
-	Ahead  bool // there are no rows, but such as are ahead of now
-	Others bool // there are no rows, but of other times
+	Ahead  bool // all rows are ahead of now
+	Others bool // there are only rows of other times
 	Left   []string
 
-	Troubles []string // of who keeps the rows, or of the switch whose page it is
+	Troubles []string // of the store, or of the page's own switch
 }
 
-// staleAfter is when data is called old.
+// staleAfter is the age at which data is called old.
 const staleAfter = 10 * time.Second
 
-// of says what the rows of the page are worth as a whole.
+// of sets the fields that describe the quality of all rows together.
 func (f *frame) of(s *snapshot, now time.Time) {
 	f.Latest, f.Others = s.latest, s.others
 	if s.latest > 0 {
@@ -189,7 +189,7 @@ func (f *frame) of(s *snapshot, now time.Time) {
 	}
 }
 
-// Nav are the views of the navigation.
+// Nav returns the views of the navigation.
 func (f *frame) Nav() (list []view) {
 	for _, v := range views {
 		if v.nav != "" && (f.Alarms || v.name != "alarms") {
@@ -199,18 +199,18 @@ func (f *frame) Nav() (list []view) {
 	return list
 }
 
-// Word, Path and Current are for templates.
+// Word returns the view's word in the navigation.
 func (v view) Word() string { return v.nav }
 
-// Path is where the view is.
+// Path returns the path of the view.
 func (v view) Path() string { return v.path }
 
-// parents has the view of the navigation that a view belongs to.
+// parents maps views to the navigation entry that they belong to.
 var parents = map[string]string{
 	"/flow": "/flows", "/packet": "/packets", "/periods": "/marking", "/switch": "/switches",
 }
 
-// Current says of an entry of the navigation whether the page is it, or belongs to it.
+// Current returns "page" for the navigation entry of this page, "true" for its parent's, and "" otherwise.
 func (f *frame) Current(path string) string {
 	switch {
 	case f.View == nil:
@@ -223,13 +223,13 @@ func (f *frame) Current(path string) string {
 	return ""
 }
 
-// Spans are the times to choose from.
+// Spans returns the time ranges to choose from.
 func (f *frame) Spans() []span { return spans }
 
-// Pages leads through a table; nil: there is none.
+// Pages returns the pager of the table, or nil if there is none.
 func (f *frame) Pages() *pager { return f.Q.pages }
 
-// Keeps are parameters that a choice of time keeps.
+// Keeps returns the parameters that stay when another time range is chosen.
 func (f *frame) Keeps() (list [][2]string) {
 	for _, k := range sortedKeys(f.Q.values) {
 		if k != "since" && k != "page" {
@@ -239,7 +239,7 @@ func (f *frame) Keeps() (list [][2]string) {
 	return list
 }
 
-// Flagged says in words why rows of the page may not be the whole truth.
+// Flagged returns why rows of the page may be inexact.
 func (f *frame) Flagged() []string {
 	var flags result.Flags
 	for _, kind := range f.View.of {
@@ -248,7 +248,7 @@ func (f *frame) Flagged() []string {
 	return flagWords(flags)
 }
 
-// flagText says what each flag means.
+// flagText holds the meaning of each flag.
 var flagText = []struct {
 	flag       result.Flags
 	word, text string
@@ -265,7 +265,7 @@ var flagText = []struct {
 	{result.Edge, "edge", "the way reaches to the edge of what is joined together: there may be more of it"},
 }
 
-// flagWords are the reasons of some flags; a flag that has no word is told by its number.
+// flagWords returns the reasons for flags; an unknown flag is shown by its number.
 func flagWords(flags result.Flags) (list []string) {
 	for _, f := range flagText {
 		if flags&f.flag != 0 {

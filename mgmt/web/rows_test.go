@@ -11,7 +11,7 @@ import (
 	"tamtam/collector/result"
 )
 
-// Names of the network of the tests, with what a hostile switch may call itself.
+// Names of the network of the tests, and names that a hostile switch may have.
 var (
 	hostile = []string{`<script>alert(1)</script>`, `" onload="x`, "'; DROP", "a\x00b\n", "javascript:alert(1)",
 		"&amp;{{.}}", "\xff\xfe",
@@ -20,7 +20,7 @@ var (
 	testReasons = []string{"acl-deny", "no-route", "ttl", "tail-drop"}
 )
 
-// A fabric is a random network, as the page asks for it.
+// A fabric is a random network in the form that the page needs.
 type fabric struct {
 	network  Network
 	switches []Switch
@@ -30,7 +30,7 @@ type fabric struct {
 func (f *fabric) Network(context.Context) (*Network, error)  { return &f.network, f.err }
 func (f *fabric) Switches(context.Context) ([]Switch, error) { return f.switches, f.err }
 
-// A world has random rows of everything; with spite some of the texts are hostile.
+// A world makes random rows of everything; with spite some of the texts are hostile.
 type world struct {
 	r     *rand.Rand
 	spite bool
@@ -75,7 +75,7 @@ func (w *world) flow() string {
 	return w.text("UDP 10.0.1.2:1024 > 10.0.2.2:9", "TCP 10.0.1.2:7 > 10.0.3.2:80", "")
 }
 
-// batch makes a batch of n rows of each kind.
+// batch returns a batch of n rows of each kind.
 func (w *world) batch(n int) *result.Batch {
 	b := &result.Batch{Partition: "p", First: 1, Position: result.Position{Last: 1}}
 	for i := range n {
@@ -189,7 +189,7 @@ func (w *world) sw(name string) Switch {
 	return s
 }
 
-// own adds what a switch says of its own.
+// own adds the data of a switch's own page.
 func (w *world) own(s *Switch) {
 	s.Ports[0].In, s.Ports[1].Out = &Load{0.1, 0.2, time.Second}, &Load{0.3, 0.3, time.Second}
 	s.Troubles = []string{w.text("syncd does not answer")}
@@ -220,7 +220,7 @@ func (w *world) own(s *Switch) {
 	s.Stamping = append(s.Stamping, StampingSession{Name: "u"})
 }
 
-// page makes a page of the world's rows.
+// page returns a page of the world's rows.
 func (w *world) page(t *testing.T, rows int) *Page {
 	t.Helper()
 	m := result.NewMemory(0)

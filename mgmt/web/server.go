@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Server is an HTTP server for a page, with bounds on what clients can make it wait for and hold. Listeners of changes
-// set their own time for writing.
+// Server returns an HTTP server for a page, with bounds on time and memory per client. Streams of changes set their own
+// write deadlines.
 func Server(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 20 * time.Second,

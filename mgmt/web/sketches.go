@@ -29,7 +29,7 @@ type rangeBar struct {
 
 type sketchesData struct {
 	Tasks, Switches         []endCount
-	MoreTasks, MoreSwitches int // that cannot be chosen, for room
+	MoreTasks, MoreSwitches int // further ones, which cannot be chosen
 	Rows                    []sketchRow
 	Judged                  int // with bound and truth
 	Outside                 int
@@ -38,7 +38,7 @@ type sketchesData struct {
 // mostChoices is how many values of a parameter can be chosen.
 const mostChoices = 40
 
-// choices are the first values of a parameter, with how many rows each has, and how many more there are.
+// choices returns the first values of a parameter, each with its number of rows, and the number of further values.
 func choices(q *request, name string, counts map[string]int) (list []endCount, more int) {
 	all := slices.SortedFunc(maps.Keys(counts), natural)
 	for _, v := range all[:min(len(all), mostChoices)] {
@@ -47,7 +47,7 @@ func choices(q *request, name string, counts map[string]int) (list []endCount, m
 	return list, len(all) - len(list)
 }
 
-// sketched is the view of answers of sketches.
+// sketched returns the view of answers of sketches.
 func (p *Page) sketched(q *request) (any, error) {
 	d := &sketchesData{}
 	tasks, switches := map[string]int{}, map[string]int{}
@@ -82,8 +82,8 @@ func (p *Page) sketched(q *request) (any, error) {
 	return d, nil
 }
 
-// scaleOf names the scale of an answer: those of a task on a switch share one for its flows, and each total of the
-// task, which is of its own unit, has its own.
+// scaleOf returns the scale of an answer. The flows of a task on a switch share one scale. Each total of the task has
+// its own, because it has its own unit.
 func scaleOf(k result.Sketch) [4]string {
 	scale := [4]string{k.Switch, k.Task}
 	if !strings.ContainsAny(k.Key, "0123456789.:,") { // as the keys of flows have
@@ -92,7 +92,7 @@ func scaleOf(k result.Sketch) [4]string {
 	return scale
 }
 
-// greatest has the greatest value of each scale, so that bars can be compared.
+// greatest returns the greatest value of each scale, so that bars are comparable.
 func greatest(list []result.Sketch) map[[4]string]float64 {
 	most := map[[4]string]float64{}
 	for _, k := range list {

@@ -14,11 +14,11 @@ import (
 	"tamtam/collector/result"
 )
 
-// Bounds of a snapshot. What is beyond is counted, and the page says so.
+// Bounds of a snapshot. Rows beyond them are counted, and the page reports that.
 const (
 	mostRows       = 2_000_000 // that are read
-	mostFlows      = 5_000     // flows and ways
-	mostHops       = 32        // of a way
+	mostFlows      = 5_000     // flows and paths
+	mostHops       = 32        // of a path
 	mostDrops      = 5_000
 	mostSeries     = 1_000 // of alternate marking
 	mostPeriods    = 500   // of a series, the latest
@@ -37,18 +37,18 @@ const (
 	dropRows
 	markRows
 	packetRows
-	rowKinds // how many there are
+	rowKinds // the number of kinds
 )
 
-// A snapshot is what the rows of some time come to.
+// A snapshot is the aggregated rows of a time range.
 type snapshot struct {
 	from, to int64
 	rows     int
-	unread   string // why rows are missing that are in the store; "": none
+	unread   string // why rows of the store are missing; empty if none is
 	stopped  bool   // there are more rows, which were not read
 	newest
 	flags [rowKinds]result.Flags
-	left  map[string]int64 // by kind, rows for which there was no room
+	left  map[string]int64 // by kind, rows that were dropped for lack of room
 
 	ways     map[wayKey]*way
 	drops    map[dropKey]*dropSum
@@ -63,12 +63,13 @@ type snapshot struct {
 	alarms []alarm.Graph // see judge
 }
 
-// A newest is how new rows are.
+// A newest describes how new rows are.
 type newest struct {
 	now    int64 // by the clock of the rows
-	latest int64 // event time; 0: there is no row with a time, but for such as are ahead
-	ahead  int64 // the latest begin of rows that begin later than now: by a clock that is wrong; 0: there are none
-	others bool  // there is none with a time, but of other times
+	latest int64 // event time; 0 if no row has a time, except for rows that are ahead
+	// Latest start among rows that begin later than now, by a wrong clock; 0 if there are none.
+	ahead  int64
+	others bool // rows exist, but only of other times
 }
 
 type wayKey struct{ flow, path string }
@@ -108,7 +109,7 @@ type dropSum struct {
 
 type seriesKey struct{ flow, cluster, from, to string }
 
-// A series is what alternate marking says between two places, the earliest period first.
+// A series is the alternate-marking results between two places, the earliest period first.
 type series struct {
 	seriesKey
 	periods []result.Loss
@@ -149,7 +150,7 @@ func read(ctx context.Context, store Store, from, to int64, now time.Time) (*sna
 	return s, err
 }
 
-// others reports whether a store has rows of any time, as far as its first batches say.
+// others reports whether a store has rows of any time, judging by its first batches.
 func others(ctx context.Context, store Store) (found bool, err error) {
 	looks := 0
 	err = store.Each(ctx, 0, math.MaxInt64, func(b *result.Batch) bool {
@@ -158,16 +159,16 @@ func others(ctx context.Context, store Store) (found bool, err error) {
 		return !found && looks < mostLooks
 	})
 	var unread *result.Unread
-	if errors.As(err, &unread) { // of which the snapshot says it
+	if errors.As(err, &unread) { // the snapshot reports that already
 		err = nil
 	}
 	return found, err
 }
 
-// mostLooks is how many batches are looked at for a row of another time.
+// mostLooks bounds the batches that are checked for a row of another time.
 const mostLooks = 64
 
-// add takes the rows of a batch that are within the time.
+// add adds the rows of a batch that are within the time range.
 func (s *snapshot) add(b *result.Batch) {
 	for i := range b.Hops {
 		if h := &b.Hops[i]; s.within(h.Window, h.Window.Start+h.Window.Length, stampRows, h.Flags) {
@@ -204,13 +205,13 @@ func (s *snapshot) add(b *result.Batch) {
 	s.addSources(b)
 }
 
-// An amended is a time of which rows that were read say less than is known now.
+// An amended is a later correction of the flags of rows in a time range.
 type amended struct {
 	kind string // of the partition
 	result.Amend
 }
 
-// of reports whether an amendment is of rows of a kind.
+// of reports whether an amendment concerns rows of a kind.
 func (a *amended) of(k result.Kind) bool {
 	known := false
 	for kind := result.Stamps; kind < result.Kinds; kind++ {
@@ -219,7 +220,7 @@ func (a *amended) of(k result.Kind) bool {
 	return !known || a.kind == k.String()
 }
 
-// amend notes an amendment. It may be read before what it is about; beyond mostAmends several become one.
+// amend stores an amendment. It may be read before its rows; beyond mostAmends several are merged.
 func (s *snapshot) amend(partition string, a result.Amend) {
 	kind, _, _ := strings.Cut(partition, "-")
 	if len(s.amends) == mostAmends {
@@ -231,7 +232,7 @@ func (s *snapshot) amend(partition string, a result.Amend) {
 	s.amends = append(s.amends, amended{kind, a})
 }
 
-// applyAmends puts amendments to all that has rows of their times, and to the views of what may have had some.
+// applyAmends applies amendments to all rows of their times, and to the views that may lack rows.
 func (s *snapshot) applyAmends() {
 	for _, a := range s.amends {
 		s.amendViews(&a)
@@ -252,7 +253,7 @@ func (s *snapshot) applyAmends() {
 	}
 }
 
-// amendViews says above views of what an amendment is about: where all of a time may be missing there are no rows.
+// amendViews adds an amendment's flags to views: if all rows of a time are missing, no row can carry them.
 func (s *snapshot) amendViews(a *amended) {
 	if a.From > s.to || a.To < s.from {
 		return
@@ -265,7 +266,7 @@ func (s *snapshot) amendViews(a *amended) {
 	}
 }
 
-// amendDrops puts an amendment to drops, those of records by what is said of these.
+// amendDrops applies an amendment to drops. Drops taken from records are amended with these.
 func (s *snapshot) amendDrops(a *amended) {
 	drops, records := a.of(result.Drops), a.of(result.Records)
 	for _, x := range s.drops {
@@ -292,7 +293,7 @@ func (s *snapshot) amendJourneys(a *amended) {
 	}
 }
 
-// doubt flags the periods that an amendment is about.
+// doubt flags the periods of an amendment.
 func (x *series) doubt(a result.Amend) {
 	for i := range x.periods {
 		if l := &x.periods[i]; a.From < l.Window.Start+l.Window.Length && a.To >= l.Window.Start {
@@ -301,7 +302,7 @@ func (x *series) doubt(a result.Amend) {
 	}
 }
 
-// doubt flags a way and all its hops.
+// doubt flags a path and all its hops.
 func (w *way) doubt(flags result.Flags) {
 	w.flags |= flags
 	for i := range w.hops {
@@ -309,7 +310,7 @@ func (w *way) doubt(flags result.Flags) {
 	}
 }
 
-// within notes the newest that a row is about and its flags, and reports whether it is asked for.
+// within records the newest event time and the flags of a row, and reports whether the row is in the time range.
 func (s *snapshot) within(w result.Window, newest int64, of rowKind, flags result.Flags) bool {
 	if w.Start+w.Length < s.from || w.Start > s.to {
 		return false
@@ -323,7 +324,7 @@ func (s *snapshot) within(w result.Window, newest int64, of rowKind, flags resul
 	return true
 }
 
-// room reports whether there is any, and counts what finds none.
+// room reports whether there is room, and counts a row that finds none.
 func (s *snapshot) room(kind string, n, most int) bool {
 	if n < most {
 		return true
@@ -398,7 +399,7 @@ func (s *snapshot) addLoss(l *result.Loss) {
 	}
 }
 
-// trim brings the periods of a series in order, and leaves the latest. Of those that were told again the last is left.
+// trim sorts the periods of a series, and keeps the latest. Of repeated periods it keeps the last.
 func (x *series) trim() {
 	slices.SortStableFunc(x.periods, func(a, b result.Loss) int {
 		return cmp.Or(cmp.Compare(a.Window.Start, b.Window.Start), cmp.Compare(a.Period, b.Period))
@@ -412,7 +413,7 @@ func (x *series) trim() {
 	}
 }
 
-// lastOf leaves the last of rows beside each other that are of the same.
+// lastOf keeps the last of adjacent rows that are the same.
 func lastOf[T any](rows []T, same func(a, b *T) bool) []T {
 	last := rows[:0]
 	for i := range rows {
@@ -426,7 +427,7 @@ func lastOf[T any](rows []T, same func(a, b *T) bool) []T {
 }
 
 func (s *snapshot) addSketch(k result.Sketch) {
-	k.Known = k.Known && !math.IsNaN(k.Truth) // what is no number is not known
+	k.Known = k.Known && !math.IsNaN(k.Truth) // NaN is unknown
 	k.Bounded = k.Bounded && !math.IsNaN(k.Low) && !math.IsNaN(k.High)
 	key := sketchKey{k.Switch, k.Task, k.Key}
 	old, ok := s.sketches[key]
@@ -436,8 +437,8 @@ func (s *snapshot) addSketch(k result.Sketch) {
 	s.sketches[key] = k
 }
 
-// trim brings journeys in order once there are more than so many, and leaves the latest. Of one that was told again,
-// since more of it came late, the last is left.
+// trim sorts journeys if there are more than most, and keeps the latest. A journey may be repeated when more of it
+// arrived late; then the last one is kept.
 func (s *snapshot) trim(most int) {
 	for _, list := range []*[]result.Journey{&s.journeys, &s.died} {
 		if len(*list) <= most {
@@ -453,7 +454,7 @@ func (s *snapshot) trim(most int) {
 	}
 }
 
-// compareJourneys has the earlier one first; 0: they are of the same packet.
+// compareJourneys orders journeys by time; 0 means the same packet.
 func compareJourneys(a, b *result.Journey) int {
 	if c := cmp.Or(cmp.Compare(a.Time, b.Time), strings.Compare(a.Key, b.Key)); c != 0 {
 		return c
@@ -461,7 +462,7 @@ func compareJourneys(a, b *result.Journey) int {
 	return strings.Compare(placeOf(a), placeOf(b))
 }
 
-// finish brings everything in order.
+// finish sorts everything.
 func (s *snapshot) finish() {
 	s.applyAmends()
 	s.trim(0)
@@ -472,7 +473,7 @@ func (s *snapshot) finish() {
 	}
 }
 
-// diedAt is the hop at which a packet was dropped; -1: it was not, as far as is known.
+// diedAt returns the hop at which a packet was dropped, or -1 if no drop is known.
 func diedAt(j *result.Journey) int {
 	return slices.IndexFunc(j.Hops, func(h result.JourneyHop) bool { return h.Dropped != "" })
 }

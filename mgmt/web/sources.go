@@ -17,7 +17,7 @@ type sourceRow struct {
 
 type sourcesData struct{ Rows []sourceRow }
 
-// sources is the view of who sends messages to the collector.
+// sources returns the view of the sources of the collector's messages.
 func (p *Page) sources(q *request) (any, error) {
 	var list []result.Source
 	for _, s := range q.snap.allSources() {
@@ -75,8 +75,8 @@ func (p *Page) sourceRow(s result.Source) sourceRow {
 
 type sourceKey struct{ name, kind string }
 
-// addSources notes what a partition knows of its sources. They number their batches in each partition by itself, and
-// the last batch of a partition has the counts of all before.
+// addSources stores the sources of a partition. Batches are numbered per partition, and the last batch has the counts
+// of all earlier ones.
 func (s *snapshot) addSources(b *result.Batch) {
 	of := s.sources[b.Partition]
 	if of == nil {
@@ -94,7 +94,7 @@ func (s *snapshot) addSources(b *result.Batch) {
 	}
 }
 
-// sumKnown adds two counts, of which each may be not known (-1).
+// sumKnown adds two counts, each of which may be unknown (-1).
 func sumKnown(a, b int64) int64 {
 	if min(a, b) < 0 {
 		return -1

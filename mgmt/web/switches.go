@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// standings are all, those first that somebody should look at.
+// standings lists all standings, the most urgent first.
 var standings = []Standing{Failed, InDoubt, NotKnown, Waiting, NotApplied, InPart, InForce, Off}
 
 type standingCount struct {
@@ -24,16 +24,16 @@ type switchRow struct {
 	Counts     []standingCount
 	Worst      *Object
 	Up, Ports  int
-	Untold     int // ports of which it is not known whether they are up
+	Untold     int // ports of unknown state
 	Class      string
 }
 
 type switchesData struct {
-	None bool // nobody tells
+	None bool // there is no source of switches
 	Rows []switchRow
 }
 
-// switches is the view of all switches and what became of their configuration.
+// switches returns the view of all switches and the outcome of their configuration.
 func (p *Page) switches(q *request) (any, error) {
 	list, err := p.allSwitches(q)
 	if err != nil {
@@ -62,7 +62,7 @@ func (p *Page) allSwitches(q *request) ([]Switch, error) {
 	return list, nil
 }
 
-// classes of standings, for the style sheet.
+// classes maps standings to classes of the style sheet.
 var classes = map[Standing]string{Failed: "bad", InDoubt: "inexact", NotKnown: "unknown", Waiting: "inexact",
 	NotApplied: "inexact", InPart: "inexact", InForce: "good", Off: "off"}
 
@@ -140,20 +140,20 @@ type switchData struct {
 	All     string
 	Objects []objectRow
 	Ports   []portRow
-	NoPorts int // how many more there are
+	NoPorts int // how many further ports there are
 	Columns []string
-	Loads   bool // there are some
+	Loads   bool // some port has a load
 	Drops   string
 
 	Stamping []StampingSession
 	Stamped  []string // columns
 }
 
-// portColumns are the counters of ports that are shown.
+// portColumns lists the counters of ports that are shown.
 var portColumns = []string{"in", "out", "in bytes", "out bytes", "dropped", "in discards", "out discards", "in errors",
 	"out errors"}
 
-// oneSwitch is the view of one switch.
+// oneSwitch returns the view of one switch.
 func (p *Page) oneSwitch(q *request) (any, error) {
 	list, err := p.allSwitches(q)
 	if err != nil {
@@ -208,7 +208,7 @@ func (d *switchData) stamping(s *Switch) {
 	})
 }
 
-// mostPorts is how many ports are shown.
+// mostPorts bounds the ports that are shown.
 const mostPorts = 1024
 
 func (d *switchData) ports(s *Switch) {
@@ -233,7 +233,7 @@ func (d *switchData) ports(s *Switch) {
 	slices.SortStableFunc(d.Ports, func(a, b portRow) int { return natural(a.Name, b.Name) })
 }
 
-// Counter is a counter of a port in words.
+// Counter returns a counter of a port as text.
 func (r portRow) Counter(name string) string {
 	if v, ok := r.Counters[name]; ok {
 		return countAny(v)

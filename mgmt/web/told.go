@@ -6,8 +6,7 @@ import (
 	"tamtam/collector/topology"
 )
 
-// Told is a topology that somebody told, from source, such as a file: nobody says of its links whether they are up, how
-// fast they are, or what they carry.
+// Told returns a given topology, from source, such as a file. The state, rate and load of its links are unknown.
 func Told(t *topology.Topology, source string) Topology {
 	n := &Network{Source: source}
 	for _, x := range t.Nodes {

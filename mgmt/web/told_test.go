@@ -24,8 +24,8 @@ links:
 - {a: "leaf2:Ethernet8", b: "box:p1"}
 `
 
-// A topology that was told names what stamps and alternate marking say, and has it on its links: of these nobody says
-// whether they are up or what they carry. Where stamps went and it has no link, no link is told their delay.
+// A given topology names the switches in stamps and alternate marking, and shows their results on its links. The state
+// and load of these links are unknown. Delays of stamps over an unknown link are assigned to no link.
 func TestTold(t *testing.T) {
 	n, err := topology.Parse([]byte(toldFile), topology.Containerlab{})
 	if err != nil {
@@ -42,7 +42,8 @@ func TestTold(t *testing.T) {
 				Link: delay(250)},
 			{Window: w, Flow: "f", Path: "x", Index: 2, Switch: 2, In: 4, Out: 8, Packets: 5, Resident: delay(600),
 				Link: delay(77_000)},
-			{Window: w, Flow: "g", Path: "y", Switch: 1, In: 0, Out: 4, Packets: 7, Resident: delay(600)}, // over another wire
+			// Over another wire.
+			{Window: w, Flow: "g", Path: "y", Switch: 1, In: 0, Out: 4, Packets: 7, Resident: delay(600)},
 			{Window: w, Flow: "g", Path: "y", Index: 1, Switch: 2, In: 4, Out: 8, Packets: 7, Resident: delay(600),
 				Link: delay(999_000)},
 			{Window: w, Flow: "h", Path: "z", Switch: 9, In: 0, Out: 4, Packets: 1, Resident: delay(600)},
@@ -69,7 +70,7 @@ func TestTold(t *testing.T) {
 	}
 }
 
-// The number of a port is that of its name, and of no other.
+// The number of a port follows from its name; other names have none.
 func TestPortNumber(t *testing.T) {
 	for name, want := range map[string]uint16{"Ethernet0": 0, "Ethernet124": 124, "Ethernet04": noPort, "7": noPort,
 		"eth1":          noPort,
@@ -80,7 +81,7 @@ func TestPortNumber(t *testing.T) {
 	}
 }
 
-// What was lost downwards alone is told at the line, too, and that it was downwards.
+// A loss in the downward direction alone is shown at the line, too, with the direction.
 func TestLostDownwards(t *testing.T) {
 	n := told{&Network{Nodes: []Node{{Name: "h", Host: true}, {Name: "leaf"}},
 		Links: []Link{{A: End{Node: "h"}, B: End{Node: "leaf", Port: "p"},
@@ -91,8 +92,7 @@ func TestLostDownwards(t *testing.T) {
 	}
 }
 
-// A load that is known to lie between two values is told as such, in the table and at the line, which is as thick as
-// the most of it.
+// A load between two bounds is shown with these, in the table and at the line. The line is as thick as the upper bound.
 func TestLoadWithin(t *testing.T) {
 	n := told{&Network{Nodes: []Node{{Name: "a"}, {Name: "b"}}, Links: []Link{{A: End{Node: "a", Port: "Ethernet0"},
 		B: End{Node: "b", Port: "p"}, Oper: "up", AB: Traffic{Within: &Load{Low: 0.25, High: 0.5}}}}}}

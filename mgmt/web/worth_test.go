@@ -10,7 +10,7 @@ import (
 	"tamtam/collector/result"
 )
 
-// tells holds a page to texts that it has, and to others, behind "!", that it has not.
+// tells checks that a page contains texts, and does not contain those with the prefix "!".
 func tells(t *testing.T, p *Page, at string, wants ...string) {
 	t.Helper()
 	r, text := get(t, p, at)
@@ -25,18 +25,18 @@ func tells(t *testing.T, p *Page, at string, wants ...string) {
 	}
 }
 
-// recent is a window of a second ago.
+// recent returns a window of a second ago.
 func recent() result.Window {
 	return result.Window{Start: testNow.Add(-time.Second).UnixNano(), Length: int64(time.Millisecond)}
 }
 
-// times is a distribution of n latencies.
+// times returns a distribution of n latencies.
 func times(n, ns int64) result.Distribution {
 	return result.Distribution{Count: n, Sum: n * ns, Min: ns, Max: ns, First: result.Bucket(ns),
 		Buckets: []uint32{uint32(n)}}
 }
 
-// A mean of some of the packets is not exact: how many there are besides is told.
+// A mean of some of the packets is inexact: the number of the others is shown.
 func TestTimesOfSome(t *testing.T) {
 	w := recent()
 	p := put(t, &result.Batch{Hops: []result.Hop{
@@ -56,7 +56,7 @@ func TestTimesOfSome(t *testing.T) {
 	tells(t, p, "/", "delay not known of 4 more packets")
 }
 
-// A mean whose sum would be too large is of those that fit, and says that others were left out.
+// A mean whose sum would overflow covers only the values that fit, and reports that others were omitted.
 func TestTimesTooLarge(t *testing.T) {
 	w, day := recent(), int64(24*time.Hour)
 	h := result.Hop{Window: w, Flow: "f", Path: "x", Switch: 1, Packets: 1 << 16, Resident: times(1<<16, day)}
@@ -65,7 +65,7 @@ func TestTimesTooLarge(t *testing.T) {
 		"not known of 65,536 of 131,072 packets")
 }
 
-// Nothing was lost where the loss of all periods is known, and of no other link.
+// A link is shown without loss only if the loss of all periods is known.
 func TestNothingLost(t *testing.T) {
 	n := told{&Network{Nodes: []Node{{Name: "a"}, {Name: "b"}},
 		Links: []Link{{A: End{Node: "a", Port: "p"}, B: End{Node: "b", Port: "q"}}}}}
@@ -81,7 +81,7 @@ func TestNothingLost(t *testing.T) {
 	before := of("", true, 0)[0]
 	before.Window.Start--
 	before.Lost = 5
-	whole := of("", true, 0)[0] // by another way
+	whole := of("", true, 0)[0] // by another path
 	whole.Lost = 5
 	other := of("", false, 0)[0]
 	other.Period = 1
@@ -111,7 +111,7 @@ func TestNothingLost(t *testing.T) {
 	tells(t, p, "/marking", "1 not exact", "lost 0, not exact<")
 }
 
-// Rows of a clock that is ahead do not make the others look new, and how old they are is not known.
+// Rows of a clock that is ahead do not make others look new, and their own age is unknown.
 func TestAhead(t *testing.T) {
 	old, ahead := testNow.Add(-time.Minute).UnixNano(), testNow.Add(time.Hour).UnixNano()
 	j := func(at int64) result.Journey { return result.Journey{Time: at, Key: fmt.Sprint(at)} }
@@ -128,7 +128,7 @@ func TestAhead(t *testing.T) {
 		"!nothing missing")
 }
 
-// What is left out of lists is counted.
+// Omitted rows of lists are counted.
 func TestCuts(t *testing.T) {
 	w := recent()
 	b := &result.Batch{}
@@ -149,7 +149,7 @@ func TestCuts(t *testing.T) {
 	tells(t, p, "/marking", "5 more sessions are not shown")
 }
 
-// Of what is no number nothing lies within a bound, or outside.
+// NaN is neither within a bound nor outside.
 func TestNoNumbers(t *testing.T) {
 	for nan, want := range []string{"no bound", "truth not known", "no bound"} {
 		k := [3]float64{1, 2, 3}
@@ -160,7 +160,7 @@ func TestNoNumbers(t *testing.T) {
 	}
 }
 
-// A port that does not say whether it is up is not one that is down.
+// A port of unknown state is not counted as down.
 func TestPortsUp(t *testing.T) {
 	f := &fabric{switches: []Switch{{Name: "s", Ports: []Port{{Oper: "up"}, {Oper: "down"}, {}, {}}}}}
 	p := put(t, &result.Batch{}, func(c *Config) { c.Switches = f })
@@ -169,7 +169,7 @@ func TestPortsUp(t *testing.T) {
 	tells(t, p, "/switches", "1 of 2<")
 }
 
-// What is in doubt of a window is so of all drops in it, whenever in it they were.
+// An amendment of a window applies to all drops in it, whenever in it they were.
 func TestAmendedDrops(t *testing.T) {
 	w := recent()
 	for _, tt := range []struct {
@@ -186,7 +186,7 @@ func TestAmendedDrops(t *testing.T) {
 	}
 }
 
-// A packet of which more came late is told again, and is one; packets that are alike, elsewhere at that time, are
+// A packet is reported again when more of it arrives late, and is shown once. Equal packets elsewhere at that time are
 // others.
 func TestToldAgain(t *testing.T) {
 	at := recent().Start

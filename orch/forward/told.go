@@ -10,8 +10,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// CompareTold makes it part of what the daemon compares that every row of CONFIG_DB has a status: what is configured is
-// in force, or it is told that and why it is not. Rows of keys that no daemon reads are in [schema.StateUnapplied].
+// CompareTold adds a comparison to the daemon which checks that every row of CONFIG_DB has a status: either it is in
+// force, or the status contains the reason. Rows of keys that no daemon reads are in [schema.StateUnapplied].
 func CompareTold(d *orch.Daemon, r *swss.Redis) {
 	t := newTold(r)
 	d.Watch().Add(drift.Stage{Name: string(swss.ConfigDB), List: t.list, Look: t.look})
@@ -29,7 +29,7 @@ func newTold(r *swss.Redis) told {
 
 type told struct {
 	config, state *swss.DB
-	tables        map[string][]schema.Table // by name in CONFIG_DB; several where rows of one table are told in several
+	tables        map[string][]schema.Table // by name in CONFIG_DB; several if a table's statuses are in several tables
 }
 
 func (t told) list(ctx context.Context) ([]string, error) {
@@ -48,7 +48,7 @@ func (t told) list(ctx context.Context) ([]string, error) {
 
 func (t told) look(ctx context.Context, names []string) (found []drift.Finding, err error) {
 	type place struct {
-		of    int // names
+		of    int // index in names
 		table schema.Table
 	}
 	var rows []string

@@ -13,8 +13,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A crowd is an ASIC with room for few tables, and TAM features that bind the flow group again
-// whenever they hear of it, in the order in which a switch has them.
+// A crowd is an ASIC with capacity for a small number of tables. Its TAM features bind the flow group again on each
+// notification, in the order of a switch.
 type crowd struct {
 	*bench
 	wanted map[string][]Variant // by feature
@@ -29,7 +29,7 @@ func newCrowd(t *testing.T, tables, entries int) *crowd {
 	return c
 }
 
-// bind binds what is wanted and not there.
+// bind binds the variants that are wanted and not bound.
 func (c *crowd) bind() {
 	for _, f := range schema.Features() {
 		v := c.wanted[f]
@@ -55,7 +55,7 @@ func (c *crowd) unwant(feature string) {
 	}
 }
 
-// seats are the tables of the ASIC, in their order.
+// seats returns the tables of the ASIC, in their order.
 func (c *crowd) seats() string {
 	list := c.orch.seated(schema.StageIngress)
 	if n := len(c.Rec.LiveOf(sai.ObjectTypeACLTable)); n != len(list) {
@@ -68,8 +68,9 @@ func (c *crowd) seats() string {
 	return strings.Join(names, ", ")
 }
 
-// A table in the ASIC stays there, whatever comes later. Where a stage has room again, tables of rows come first, by
-// their names, then those of features, in the order of schema.Features; a table that waits names those that are there.
+// A table in the ASIC stays there, whatever comes later. When a stage has capacity again, tables of rows come first, by
+// name, then those of features, in the order of schema.Features. The status of a waiting table names the tables that
+// are there.
 func TestTablesStay(t *testing.T) {
 	c := newCrowd(t, 2, 0)
 	c.want(schema.FeatureTableRecord, colours(1))
@@ -107,7 +108,7 @@ func TestTablesStay(t *testing.T) {
 	}
 }
 
-// Which tables are in the ASIC follows from what is asked for and what was there: see [seat].
+// Which tables are in the ASIC follows from the requests and from the tables that were there before: see [seat].
 func TestTablesStayWhateverComes(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 60, Short: 10}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 6))

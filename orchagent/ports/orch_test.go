@@ -41,8 +41,7 @@ func newBenchOn(t *testing.T, layer func(sai.API) sai.API) *bench {
 	return b
 }
 
-// newSwitch is a bench with Ethernet0 and Ethernet4 on the first eight lanes,
-// its start over.
+// newSwitch returns a bench with Ethernet0 and Ethernet4 on the first eight lanes, whose start is complete.
 func newSwitch(t *testing.T) *bench {
 	t.Helper()
 	b := newBench(t)
@@ -63,10 +62,10 @@ func (b *bench) port(name, lanes string) {
 	b.Set(schema.AppPort, name, "lanes", lanes, "speed", "100000", "mtu", "9100", "admin_status", "up")
 }
 
-// numbered takes the types off objects in calls: what they are says the attribute.
+// numbered matches the types of objects in calls, which are clear from the attribute.
 var numbered = regexp.MustCompile(`[a-z_]+#|null`)
 
-// calls are those of [orchtest.Bench], with objects by number alone.
+// calls returns the calls of [orchtest.Bench], with objects only as numbers.
 func (b *bench) calls() []string {
 	lines := b.Calls()
 	for i, l := range lines {
@@ -80,9 +79,8 @@ func (b *bench) wantCalls(want ...string) {
 	b.Compare(b.calls(), want)
 }
 
-// The switch is created; what the ASIC puts into the default VLAN and bridge is
-// taken out; configured ports are named, set and brought up; the others go once
-// the first view is complete.
+// The switch is created, and the ASIC's members of the default VLAN and bridge are removed. Configured ports are named,
+// set and brought up. The other ports are removed once the first view is complete.
 func TestStart(t *testing.T) {
 	b := newBench(t)
 	b.wantCalls(
@@ -116,8 +114,8 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// A member receives before it sends, and ceases to send first; the PortChannel is up while as many members as it takes
-// send on ports that are up, and what each does is told in its row.
+// A member receives before it sends, and ceases to send first. The PortChannel is up while its minimum number of
+// members send on ports that are up. The row of each member contains its state.
 func TestMinLinks(t *testing.T) {
 	b := newSwitch(t)
 	downs := []string{}
@@ -219,8 +217,8 @@ func TestOperStatus(t *testing.T) {
 	}
 }
 
-// Whatever call fails: what was done for the object is undone, the row says why,
-// and writing it again succeeds.
+// Whichever call fails, the object is undone, the status of the row contains the reason, and the object succeeds when
+// the row is written again.
 func TestEveryFailureIsUndone(t *testing.T) {
 	rows := func(b *bench) {
 		b.port("Ethernet8", "9,10")
@@ -271,7 +269,7 @@ func TestEveryFailureIsUndone(t *testing.T) {
 	}
 }
 
-// What could not be written to COUNTERS_DB is written as soon as it can be, though nothing else changes.
+// Failed writes to COUNTERS_DB are repeated as soon as they can succeed, even if nothing else changes.
 func TestCountersAreWrittenLater(t *testing.T) {
 	b := newSwitch(t)
 	db := b.Redis.DB(swss.CountersDB).Client()

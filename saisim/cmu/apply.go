@@ -7,8 +7,8 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// Apply makes a task, or replaces the one of that name, at once and whole. On an error nothing changes:
-// it says all that is wrong with the layout, or names the group, CMU and task that it conflicts with.
+// Apply makes a task, or replaces the one of that name, completely and in one step. On an error nothing changes. The
+// error contains everything that is wrong with the layout, or names the group, CMU and task with which it conflicts.
 func (g *Groups) Apply(l flymon.Layout) error {
 	if err := g.Check(&l); err != nil {
 		return err
@@ -37,7 +37,7 @@ func (g *Groups) Check(l *flymon.Layout) error {
 	return nil
 }
 
-// Remove removes a task; false: there is none.
+// Remove removes a task. It returns false if there is none.
 func (g *Groups) Remove(name string) bool {
 	g.settle()
 	t, ok := g.tasks[name]
@@ -47,12 +47,12 @@ func (g *Groups) Remove(name string) bool {
 	return ok
 }
 
-// enter gives the task the resources that it needs.
+// enter allocates the resources of the task.
 func (g *Groups) enter(t *task) {
 	l := &t.layout
 	g.tasks[l.Task] = t
 	g.classifierOf(t).add(t)
-	g.active = slices.Grow(g.active[:0], len(g.tasks)) // the packet path allocates nothing
+	g.active = slices.Grow(g.active[:0], len(g.tasks)) // so that the packet path does not allocate
 	for _, m := range l.Masks {
 		h := &g.hashes[m.Group*g.geometry.Units+m.Unit]
 		h.mask = m.Key
@@ -77,7 +77,7 @@ func (g *Groups) enter(t *task) {
 	}
 }
 
-// leave frees the resources of the task; its words keep their values until another task gets them.
+// leave frees the resources of the task. Its words keep their values until they are allocated to another task.
 func (g *Groups) leave(t *task) {
 	is := func(x *task) bool { return x == t }
 	delete(g.tasks, t.layout.Task)
@@ -96,8 +96,8 @@ func (g *Groups) leave(t *task) {
 	}
 }
 
-// takeSlot finds the slot that computes a compressed key, or sets one up. A slot is always free: no
-// more keys are in use than there are hash units.
+// takeSlot finds the slot that computes a compressed key, or sets one up. There is always a free slot, since no more
+// keys are in use than there are hash units.
 func (g *Groups) takeSlot(poly uint32, mask flymon.Key) uint8 {
 	free := 0
 	for i := range g.slots {

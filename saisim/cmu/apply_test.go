@@ -32,7 +32,7 @@ func TestRefusals(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		change func(l *flymon.Layout)
-		bad    []string // none: it fits
+		bad    []string // empty if it fits
 	}{
 		{"beside", func(*flymon.Layout) {}, nil},
 		{"in its first bank", func(l *flymon.Layout) { l.Units[0].Base = 64 },
@@ -119,8 +119,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// 96 tasks have room in a group, each with its own filter and partition; the 97th does
-// not, but each of them may be changed.
+// 96 tasks fit into a group, each with its own filter and partition. The 97th does not fit, but each of them may be
+// changed.
 func TestTasksOfAGroup(t *testing.T) {
 	b := newBench(t, small(32))
 	task := func(i int) flymon.Layout {
@@ -135,7 +135,7 @@ func TestTasksOfAGroup(t *testing.T) {
 	b.apply(task(5))
 	next := task(96)
 	next.Units[0].CMU = 1
-	b.Remove("t1") // gives its partition back
+	b.Remove("t1") // frees its partition
 	b.apply(next)
 	more := task(1)
 	more.Units[0].Group, more.Masks[0].Group = 1, 1
@@ -160,8 +160,8 @@ func TestTasksOfAGroup(t *testing.T) {
 	}
 }
 
-// Tasks whose filters meet share a CMU if they have no coin in common; a mask is free again when its
-// last task has gone.
+// Tasks with overlapping filters share a CMU if they have no coin in common. A mask is free again when its last task is
+// removed.
 func TestShares(t *testing.T) {
 	b := newBench(t, small(32))
 	for i := range 4 {
@@ -186,7 +186,7 @@ func TestShares(t *testing.T) {
 	b.apply(l)
 }
 
-// More masks come and go than there are hash units, beside some that stay.
+// More masks are used and freed than there are hash units, beside some that stay.
 func TestMasksComeAndGo(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1}, func(t *testing.T, seed uint64) {
 		b := newBench(t, small(32))

@@ -12,7 +12,7 @@ import (
 
 const second = 1_000_000_000
 
-// epochs is a task of one unit with epochs of a second.
+// epochs returns a task of one unit with epochs of a second.
 func epochs(t testing.TB) flymon.Layout {
 	l := one(t, "t", 0, 32)
 	l.Epoch = second
@@ -25,8 +25,7 @@ func at(ns uint64) cmu.Packet {
 	return p
 }
 
-// Epoch n counts in bank n mod 2, and a bank that was not cleared since another epoch is
-// dirty.
+// Epoch n counts in bank n mod 2. A bank that was not cleared since another epoch is dirty.
 func TestEpochs(t *testing.T) {
 	b := newBench(t, small(32))
 	l := epochs(t)
@@ -90,7 +89,7 @@ func TestOneBank(t *testing.T) {
 	}
 }
 
-// Only what exists can be read and cleared.
+// Only existing banks and units can be read and cleared.
 func TestReadAndClear(t *testing.T) {
 	b := newBench(t, small(32))
 	b.apply(epochs(t))
@@ -137,8 +136,7 @@ func TestReadAndClear(t *testing.T) {
 	}
 }
 
-// A counter that is full makes digests of the flows that come to it later, too: that they
-// are heavy cannot be excluded.
+// A full counter also makes digests of later flows in its bucket, since they might be heavy.
 func TestDigestsOfFullCounters(t *testing.T) {
 	b := newBench(t, small(32))
 	l := epochs(t)
@@ -168,7 +166,7 @@ func TestDigests(t *testing.T) {
 	b.apply(l)
 	flow := func(i int) flymon.Vector { return packet(i).Vector.And(l.Digest.Key) }
 	var want []flymon.Vector
-	for i := range 11 { // 8 have room
+	for i := range 11 { // 8 fit
 		for range 4 {
 			p := *packet(i)
 			p.Vector[5] = 2 * second
@@ -204,8 +202,8 @@ func TestDigests(t *testing.T) {
 	}
 }
 
-// Another filter changes neither words nor counts; other units begin with zeros, and old words stay in
-// frozen partitions until these are given back.
+// Another filter changes neither words nor counts. Other units begin with zeros, and old words stay in frozen
+// partitions until these are freed.
 func TestFreezeAndDivert(t *testing.T) {
 	b := newBench(t, small(32))
 	b.SetOracle(100)
@@ -281,7 +279,7 @@ func TestFreezeAndDivert(t *testing.T) {
 	}
 }
 
-// A partition of one bank is not one of two.
+// A partition of one bank differs from one of two.
 func TestBanksComeAndGo(t *testing.T) {
 	b := newBench(t, small(32))
 	l := one(t, "t", 0, 64)
@@ -295,7 +293,7 @@ func TestBanksComeAndGo(t *testing.T) {
 	}
 }
 
-// With another threshold digests of all flows are made again.
+// Another threshold makes digests of all flows again.
 func TestDigestsOfAnotherThreshold(t *testing.T) {
 	b := newBench(t, small(32))
 	l := one(t, "t", 0, 64)
@@ -312,8 +310,8 @@ func TestDigestsOfAnotherThreshold(t *testing.T) {
 	}
 }
 
-// A task may give up some of its units: the others go on, with their digests. In its old place another
-// may count the same packets.
+// A task may free some of its units. The others continue, with their digests. Another task may count the same packets
+// in the freed partition.
 func TestUnitsThatAreLeft(t *testing.T) {
 	b := newBench(t, small(32))
 	b.SetOracle(10)

@@ -6,7 +6,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// digest keeps a flow for the controller, if it is new and there is room.
+// digest keeps a flow for the controller, if it is new and the limit allows it.
 func (t *task) digest(v *flymon.Vector) {
 	kept, b := &t.digests[t.bank&1], &t.banks[t.bank&1]
 	flow := v.And(t.layout.Digest.Key)
@@ -22,13 +22,13 @@ func (t *task) digest(v *flymon.Vector) {
 	}
 }
 
-// A keySet finds keys in a list: numbers of its items plus 1, by open addressing; 0 is
-// free. It has at least twice as many slots as the list has items.
+// A keySet finds keys in a list. It holds item numbers plus 1, by open addressing; 0 is free. It has at least twice as
+// many slots as the list has items.
 type keySet []uint32
 
 func newKeySet(items int) keySet { return make(keySet, 2<<bits.Len(uint(items))) }
 
-// find returns the slot that a key has, or would have.
+// find returns the slot that a key has or would have.
 func (s keySet) find(keys []flymon.Vector, k *flymon.Vector) *uint32 {
 	var h uint64
 	for _, w := range k {

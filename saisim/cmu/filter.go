@@ -8,7 +8,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// words are what filters match: the vector without the time, with two bits in its free bytes.
+// words is the part of a packet that filters match: the vector without the time, with two bits in its free bytes.
 type words [flymon.Words - 1]uint64
 
 const (
@@ -27,7 +27,7 @@ func wordsOf(v *flymon.Vector, ports bool) words {
 	return w
 }
 
-// ternary returns a filter as a mask and the value under it; ranges of ports are left out.
+// ternary returns a filter as a mask and the value under it. It omits ranges of ports.
 func ternary(f *flymon.Filter) (mask, value words) {
 	prefix := func(p netip.Prefix, at int) {
 		if !p.IsValid() {
@@ -64,7 +64,8 @@ func ternary(f *flymon.Filter) (mask, value words) {
 	return mask, value
 }
 
-// A member is a task in a cell, with its ranges of ports: the lowest port, and how many follow it.
+// A member is a task in a cell, with its ranges of ports. Each range is the lowest port and the number of further
+// ports.
 type member struct {
 	src, srcMore, dst, dstMore uint16
 	task                       *task
@@ -83,11 +84,10 @@ func newMember(t *task) member {
 
 func (m *member) has(src, dst uint16) bool { return src-m.src <= m.srcMore && dst-m.dst <= m.dstMore }
 
-// A classifier finds the tasks that a packet belongs to: a hash table for each mask
-// that filters have.
+// A classifier finds the tasks whose filters match a packet. It has a hash table for each mask of the filters.
 type classifier struct {
 	tasks  int
-	all    []*task // of filters that match everything
+	all    []*task // tasks whose filters match everything
 	tuples []*tuple
 }
 
@@ -100,7 +100,7 @@ type tuple struct {
 
 type cell struct {
 	value   words
-	members []member // none: free
+	members []member // empty if the cell is free
 }
 
 func (c *classifier) add(t *task) {

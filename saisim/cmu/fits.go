@@ -7,7 +7,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// fits says why a layout that is valid by itself conflicts with other tasks; old is the task that it
+// fits returns an error if a layout that is valid by itself conflicts with other tasks. old is the task that it
 // replaces, or nil.
 func (g *Groups) fits(l *flymon.Layout, old *task) error {
 	var errs []error
@@ -50,7 +50,7 @@ func (g *Groups) fits(l *flymon.Layout, old *task) error {
 	return errors.Join(errs...)
 }
 
-// beside says why a unit does not fit into its CMU.
+// beside returns an error if a unit does not fit into its CMU.
 func (g *Groups) beside(l *flymon.Layout, i int, old *task) error {
 	u := &l.Units[i]
 	if p := g.overlap(u, l.Banks(), old); p != nil {
@@ -74,7 +74,7 @@ func coinsMeet(a, b *flymon.Unit) bool {
 	return a.To == 0 || b.To == 0 || a.From < b.To && b.From < a.To
 }
 
-// other returns the first of the tasks that is not the one to be replaced.
+// other returns the first task other than the one to be replaced, or nil.
 func other(tasks []*task, old *task) *task {
 	for _, t := range tasks {
 		if t != old {
@@ -103,7 +103,7 @@ func uses(l *flymon.Layout, group int) bool {
 
 func (g *Groups) cmu(u *flymon.Unit) *cmu { return &g.cmus[u.Group*g.geometry.CMUs+u.CMU] }
 
-// overlap finds a place of another task in the unit's partition.
+// overlap returns a place of another task in the unit's partition, or nil.
 func (g *Groups) overlap(u *flymon.Unit, banks uint32, old *task) *place {
 	places := g.cmu(u).places
 	for i := range places {
@@ -123,8 +123,8 @@ func (p *place) taken(u *flymon.Unit) error {
 		p.task.layout.Task, p.base, p.end-1, frozen)
 }
 
-// apart says which partitions of the layout itself overlap: units have a CMU each, so that one of the
-// two is frozen.
+// apart returns an error if partitions of the layout itself overlap. Each unit has its own CMU, so one of the two
+// partitions is frozen.
 func apart(l *flymon.Layout) error {
 	banks := l.Banks()
 	for i := range l.Frozen {

@@ -8,8 +8,8 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// Any layouts, in JSON as they come from SAI: those that are taken run as the
-// interpreter says, and those that are refused change nothing.
+// FuzzApply applies any layouts, in JSON as from SAI. Accepted layouts run like the interpreter, and refused layouts
+// change nothing.
 func FuzzApply(f *testing.F) {
 	seed := func(layouts ...flymon.Layout) {
 		text, err := json.Marshal(layouts)
@@ -68,7 +68,7 @@ func FuzzApply(f *testing.F) {
 	})
 }
 
-// normal is the layout without empty lists, which mean the same as none.
+// normal returns the layout without empty lists, which mean the same as missing lists.
 func normal(l flymon.Layout) flymon.Layout {
 	l.Units, l.Frozen = slices.Clone(l.Units), slices.Clone(l.Frozen)
 	for _, units := range [][]flymon.Unit{l.Units, l.Frozen} {

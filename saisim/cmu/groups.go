@@ -6,59 +6,60 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// maxSlots are compressed keys of one packet: each hash unit of a chip may have its own.
+// maxSlots is the maximum number of compressed keys of one packet. Each hash unit of a chip may have its own.
 const maxSlots = 64
 
-// Groups are the CMU groups of a chip. One goroutine at a time may use them.
+// Groups holds the CMU groups of a chip. Only one goroutine at a time may use it.
 type Groups struct {
 	geometry flymon.Geometry
 	hashes   []hashUnit // by group and unit
 	cmus     []cmu      // by group and number
-	groups   []int      // tasks of each
+	groups   []int      // number of tasks of each group
 	slots    [maxSlots]slot
 	tasks    map[string]*task
-	stacked  classifier // of tasks in stacked groups
-	spliced  classifier // and in spliced ones
-	// generation is the one of the partition that was zeroed last.
+	stacked  classifier // classifier of tasks in stacked groups
+	spliced  classifier // classifier of tasks in spliced groups
+	// generation of the last zeroed partition.
 	generation uint64
-	maxFlows   int    // of the oracle; 0: off
-	number     uint64 // of the last packet, and its time of day
+	maxFlows   int    // limit of the oracle; zero if it is off
+	number     uint64 // number of the last packet; at is its time of day
 	at         uint64
 
-	// What waits to run through the stacked groups, and how many may at most.
+	// Packets that wait to run through the stacked groups, their number, and its maximum.
 	waiting     [Lanes]Packet
 	n, together int
-	single      [1]Packet // in a pass of its own
+	single      [1]Packet // packet in a pass of its own
 	scratch
 }
 
-// Lanes is how many packets run through the groups together, at most.
+// Lanes is the maximum number of packets that run through the groups together.
 const Lanes = 64
 
-// lanes are some of the packets that run together: bit i is the i-th.
+// lanes is a set of the packets that run together. Bit i is the i-th packet.
 type lanes uint64
 
-// scratch is what is known of the packets that run together, each at its index.
+// scratch holds the state of the packets that run together, each at its index.
 type scratch struct {
 	packets []Packet
 	keys    [Lanes]words
 	coins   [Lanes]uint32
-	tossed  lanes   // coins are known
-	active  []*task // whose filters some match
-	// Compressed keys by slot: bits of have say where summed is valid, those of which there are sums. Those of
-	// the last slot are 0: no key.
+	tossed  lanes   // packets whose coins are known
+	active  []*task // tasks whose filters match some packets
+	// Compressed keys by slot. The bits of have select the valid entries of summed, which hold the packets with sums.
+	// The sums of the last slot are zero, for no key.
 	have   uint64
 	summed [maxSlots]lanes
 	sums   [maxSlots + 1][Lanes]uint32
 
-	// Of one unit: the packets that it runs for, their parameters, and what digests look at.
+	// State of one unit: the packets for which it runs, their parameters, and the values that are compared with digest
+	// thresholds.
 	list, chosen [Lanes]uint8
 	p1, p2       operand
 	measures     [Lanes]uint32
-	results      [flymon.MaxGroups * flymon.MaxCMUs][Lanes]uint32 // of the task's units
+	results      [flymon.MaxGroups * flymon.MaxCMUs][Lanes]uint32 // results of the task's units
 }
 
-// A hashUnit has a mask for as long as a task needs it.
+// A hashUnit has a mask as long as a task needs it.
 type hashUnit struct {
 	mask  flymon.Key
 	slot  uint8
@@ -79,8 +80,8 @@ type place struct {
 	frozen    bool
 }
 
-// A slot computes one compressed key. Hash units with the same polynomial and mask share it; free slots
-// keep their tables for the next user.
+// A slot computes one compressed key. Hash units with the same polynomial and mask share it. Free slots keep their
+// tables for the next user.
 type slot struct {
 	poly       uint32
 	mask       flymon.Key
@@ -88,7 +89,7 @@ type slot struct {
 	users      int
 }
 
-// New makes groups without tasks.
+// New returns groups without tasks.
 func New(g flymon.Geometry) (*Groups, error) {
 	if err := g.Validate(); err != nil {
 		return nil, fmt.Errorf("CMU groups: %w", err)
@@ -103,16 +104,16 @@ func New(g flymon.Geometry) (*Groups, error) {
 	}, nil
 }
 
-// Geometry returns what New was given.
+// Geometry returns the geometry passed to New.
 func (g *Groups) Geometry() flymon.Geometry { return g.geometry }
 
-// Busy reports whether there is any task: without one, Run need not be called.
+// Busy reports whether there is any task. Without tasks, Run need not be called.
 func (g *Groups) Busy() bool { return len(g.tasks) > 0 }
 
 // Tasks returns the number of tasks.
 func (g *Groups) Tasks() int { return len(g.tasks) }
 
-// Status returns the state of a task; false: there is none.
+// Status returns the state of a task. It returns false if there is none.
 func (g *Groups) Status(name string) (flymon.ChipStatus, bool) {
 	g.settle()
 	t, ok := g.tasks[name]

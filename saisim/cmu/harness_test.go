@@ -10,7 +10,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// geometry is the chip of the paper; small returns one that tests can check word by word.
+// geometry returns the geometry of the chip in the paper, and small one that tests can check word by word.
 func geometry() flymon.Geometry {
 	return flymon.Geometry{Groups: 9, Spliced: 3, Units: 3, CMUs: 3, Width: 32, Depth: 65536, Partitions: 32,
 		MapEntries: 256, Digests: 16}
@@ -22,7 +22,7 @@ func small(width int) flymon.Geometry {
 	return g
 }
 
-// A bench is groups under test.
+// A bench is a Groups under test.
 type bench struct {
 	testing.TB
 	*cmu.Groups
@@ -48,7 +48,7 @@ func (b *bench) apply(layouts ...flymon.Layout) {
 	}
 }
 
-// words is a bank of a unit.
+// words returns a bank of a unit.
 func (b *bench) words(task string, unit, bank int) []uint32 {
 	b.Helper()
 	l, ok := b.Layout(task)
@@ -80,7 +80,7 @@ func (b *bench) digests(task string, bank int) []flymon.Vector {
 	return d
 }
 
-// send runs packets, with numbers of their own, and the second pass of those that need one.
+// send runs packets with increasing numbers, and the second pass of those that need one.
 func (b *bench) send(packets ...cmu.Packet) {
 	for i := range packets {
 		p := packets[i]
@@ -112,10 +112,10 @@ func filter(t testing.TB, s string) flymon.Filter {
 
 func constant(v uint32) flymon.Param { return flymon.Param{From: flymon.Const, Value: v} }
 
-// always lets cond-add add.
+// always returns a parameter with which cond-add always adds.
 func always() flymon.Param { return constant(^uint32(0)) }
 
-// countMin is a task of three rows in one group.
+// countMin returns a task of three rows in one group.
 func countMin(t testing.TB, name string, group int, base, size uint32) flymon.Layout {
 	l := flymon.Layout{
 		Task: name, Flow: key(t, "5-tuple"), Measures: "frequency",
@@ -130,7 +130,7 @@ func countMin(t testing.TB, name string, group int, base, size uint32) flymon.La
 	return l
 }
 
-// one is a task of one unit, in group 0, CMU 0, that counts packets from a source.
+// one returns a task of one unit, in group 0, CMU 0, that counts packets by source.
 func one(t testing.TB, name string, base, size uint32) flymon.Layout {
 	l := countMin(t, name, 0, base, size)
 	l.Units = l.Units[:1]
@@ -140,14 +140,14 @@ func one(t testing.TB, name string, base, size uint32) flymon.Layout {
 
 func ip4(a, b, c, d byte) netip.Addr { return netip.AddrFrom4([4]byte{a, b, c, d}) }
 
-// packet is one of flow i, at i ns of the day.
+// packet returns a packet of flow i, at i ns of the day.
 func packet(i int) *cmu.Packet {
 	return &cmu.Packet{Vector: flymon.Make(ip4(10, 0, byte(i>>8), byte(i)), ip4(10, 1, 0, 1), uint16(i), 443, 6,
 		uint64(i)), Ports: true, Size: 64, Number: uint64(i + 1)}
 }
 
-// traffic is packets of few flows of all kinds, some nanoseconds to microseconds
-// apart, now and then with a clock that was set.
+// traffic makes packets of a small set of flows of all kinds. They are some nanoseconds to microseconds apart,
+// sometimes with a clock that was set.
 type traffic struct {
 	r  *rand.Rand
 	at uint64

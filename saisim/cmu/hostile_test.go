@@ -11,7 +11,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// Layouts with anything in any field are refused, or run as the interpreter says.
+// Layouts with any values in any fields are refused, or run like the interpreter.
 func TestHostileLayouts(t *testing.T) {
 	fixed, taken, refused := randtest.Cases{Count: 20}, 0, 0
 	c := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
@@ -42,7 +42,7 @@ func TestHostileLayouts(t *testing.T) {
 	}
 }
 
-// corrupt changes something in a value.
+// corrupt changes a part of a value.
 func corrupt(r *rand.Rand, v reflect.Value) {
 	if f, ok := v.Addr().Interface().(*flymon.Filter); ok {
 		corruptFilter(r, f)
@@ -93,7 +93,7 @@ func corruptSlice(r *rand.Rand, v reflect.Value) {
 	}
 }
 
-// corruptFilter makes filters that cannot be written too.
+// corruptFilter makes filters, including ones that cannot be written as text.
 func corruptFilter(r *rand.Rand, f *flymon.Filter) {
 	prefix := pick(r, netip.Prefix{}, netip.MustParsePrefix("10.1.2.3/8"), netip.MustParsePrefix("0.0.0.0/0"),
 		netip.MustParsePrefix("::/0"),

@@ -6,10 +6,10 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// inherit gives a task what is still valid of the one that it replaces, and zeroes the rest.
+// inherit gives a task the state of the replaced task that is still valid, and zeroes the rest.
 func (g *Groups) inherit(t, old *task) {
 	anew, zeroed := old == nil, old == nil
-	counted, kept := false, false // partitions that froze now, and before
+	counted, kept := false, false // partitions frozen by this change, and partitions frozen before
 	for i := range t.layout.Units {
 		if !old.has(&t.layout, i) {
 			clear(g.partition(&t.layout.Units[i], t.layout.Banks()))
@@ -33,7 +33,7 @@ func (g *Groups) inherit(t, old *task) {
 	switch {
 	case counted && anew:
 		t.frozen = frozen{old.banks, g.at, old.digests, old.truth}
-	case counted: // digests and exact values go on
+	case counted: // digests and exact values continue
 		t.frozen = frozen{banks: old.banks, at: g.at}
 	case kept:
 		t.frozen = old.frozen
@@ -45,7 +45,7 @@ func (g *Groups) inherit(t, old *task) {
 	g.makeRoom(t)
 }
 
-// makeRoom gives a task room for digests and exact values, where it has inherited none.
+// makeRoom allocates space for digests and exact values, if the task has not inherited it.
 func (g *Groups) makeRoom(t *task) {
 	for b := range t.layout.Banks() {
 		if t.layout.Digest != nil && t.digests[b] == nil {
@@ -58,7 +58,7 @@ func (g *Groups) makeRoom(t *task) {
 	}
 }
 
-// inheritCounts takes over the banks of a task whose units are all still there.
+// inheritCounts copies the banks of a task whose units all still exist.
 func (t *task) inheritCounts(old *task) {
 	t.banks, t.since = old.banks, old.since
 	d, o := t.layout.Digest, old.layout.Digest
@@ -75,8 +75,8 @@ func (t *task) inheritCounts(old *task) {
 	}
 }
 
-// has reports whether the task counts in unit i of a layout already: the very same unit,
-// under the same keys, in banks of the same epochs.
+// has reports whether the task already counts in unit i of a layout: an identical unit, under the same keys, in banks
+// of the same epochs.
 func (t *task) has(l *flymon.Layout, i int) bool {
 	if t == nil || t.layout.Epoch != l.Epoch {
 		return false
@@ -104,7 +104,7 @@ func (t *task) sameMasks(l *flymon.Layout, group int, r flymon.Ref) bool {
 	return mask(l, r.A) == mask(&t.layout, r.A) && (r.B == 0 || mask(l, r.B-1) == mask(&t.layout, r.B-1))
 }
 
-// had reports whether the task has the partition, as one that counts or as a frozen one.
+// had reports whether the task has the partition, as a counting or as a frozen one.
 func (t *task) had(u *flymon.Unit, banks uint32) (counted, frozen bool) {
 	if t == nil || t.layout.Banks() != banks {
 		return false, false
@@ -127,7 +127,7 @@ func samePlace(a, b *flymon.Unit) bool {
 	return a.Group == b.Group && a.CMU == b.CMU && a.Base == b.Base && a.Size == b.Size
 }
 
-// copyLayout makes a layout that shares nothing with the caller's.
+// copyLayout returns a deep copy of a layout.
 func copyLayout(l flymon.Layout) flymon.Layout {
 	l.Masks = slices.Clone(l.Masks)
 	l.Units, l.Frozen = copyUnits(l.Units), copyUnits(l.Frozen)

@@ -9,8 +9,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// An interpreter does what the comment of package flymon says, word for word, and
-// keeps nothing from one packet to the next but registers.
+// An interpreter follows the comment of package flymon literally. It keeps only registers from one packet to the next.
 type interpreter struct {
 	geo       flymon.Geometry
 	registers [][]uint32 // by group and CMU
@@ -37,7 +36,7 @@ func (in *interpreter) bank(u *flymon.Unit, bank int) []uint32 {
 	return in.registers[u.Group*in.geo.CMUs+u.CMU][first : first+u.Size]
 }
 
-// apply is Apply of a layout that fits.
+// apply applies a layout that fits.
 func (in *interpreter) apply(l flymon.Layout) {
 	t := &interpreted{Layout: l}
 	old := in.remove(l.Task)
@@ -68,7 +67,7 @@ func (in *interpreter) zero(u *flymon.Unit, banks uint32) {
 	}
 }
 
-// counts reports whether the task counted in the very same unit.
+// counts reports whether the task counted in an identical unit.
 func (t *interpreted) counts(l *flymon.Layout, u *flymon.Unit) bool {
 	if t == nil || t.Epoch != l.Epoch {
 		return false
@@ -81,7 +80,7 @@ func (t *interpreted) counts(l *flymon.Layout, u *flymon.Unit) bool {
 	return false
 }
 
-// keysOf are the masks that a unit's compressed keys are made with.
+// keysOf returns the masks of a unit's compressed keys.
 func keysOf(l *flymon.Layout, u *flymon.Unit) (keys []flymon.Key) {
 	refs := []flymon.Ref{u.Key}
 	for _, p := range []*flymon.Param{&u.P1, &u.P2} {
@@ -140,7 +139,7 @@ func (in *interpreter) clear(task string, bank int) {
 	}
 }
 
-// packet does both passes at once.
+// packet runs both passes in one step.
 func (in *interpreter) packet(p *cmu.Packet) {
 	for _, t := range in.tasks {
 		if t.Filter.Matches(&p.Vector, p.Ports) {
@@ -275,7 +274,7 @@ func (in *interpreter) time(p *cmu.Packet, s *flymon.Param) uint32 {
 	return 1
 }
 
-// reached returns what a digest's threshold is compared with.
+// reached returns the value that is compared with a digest's threshold.
 func (in *interpreter) reached(op flymon.Op, word, p1 uint32) uint32 {
 	if op == flymon.Max {
 		return p1

@@ -6,8 +6,8 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// directBits is how many bits of a parameter may index a table of its own: more
-// would push the registers out of the processor's cache.
+// directBits is the number of parameter bits that may index a direct table. More would evict the registers from the
+// processor's cache.
 const directBits = 10
 
 // A mapping is the TCAM over a unit's first parameter.
@@ -24,8 +24,8 @@ type mapKind uint8
 
 const (
 	mapNone   mapKind = iota
-	mapDirect         // rules look at few bits: direct has the result for each value of them
-	mapHashed         // all rules have one mask
+	mapDirect         // rules use a small number of bits: direct has the result for each of their values
+	mapHashed         // all rules have the same mask
 	mapLinear
 )
 
@@ -69,7 +69,7 @@ func firstMatch(rules []flymon.MapRule, p uint32) uint32 {
 	return 0
 }
 
-// hash makes a table with open addressing, at most half full, of rules with one mask.
+// hash makes a table of rules with the same mask, with open addressing and at most half full.
 func (m *mapping) hash(rules []flymon.MapRule) {
 	log := bits.Len(uint(2*len(rules) - 1))
 	m.kind, m.mask, m.shift = mapHashed, rules[0].Mask, uint8(32-log)

@@ -10,9 +10,9 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// The operations are Appendix A's, line by line, and the fourth slot's. A second
-// unit, four groups on, keeps the result: it exchanges its word for it. The word before
-// comes of a packet too: on 0 each operation can write any.
+// The operations are those of Appendix A, line by line, and the one of the fourth slot. A second unit, four groups
+// later, stores the result: it exchanges its word for it. The initial word also comes from a packet: on 0, each
+// operation can write any word.
 func TestOperations(t *testing.T) {
 	const top = 0xffff // of 16 bits
 	for _, tt := range []struct {
@@ -25,22 +25,22 @@ func TestOperations(t *testing.T) {
 		{flymon.CondAdd, 5, 3, 4, 5, 0},
 		{flymon.CondAdd, 0, 3, 0, 0, 0},
 		{flymon.CondAdd, 5, 0, 6, 5, 5},
-		{flymon.CondAdd, top - 1, 3, top, 1, 1}, // as wide as the bucket
+		{flymon.CondAdd, top - 1, 3, top, 1, 1}, // limited to the bucket's width
 		{flymon.CondAdd, top, 3, top, top, 0},
-		// MAX: if register < p1, take p1 and return it; else return 0.
+		// MAX: if register < p1, store p1 and return it; else return 0.
 		{flymon.Max, 5, 6, 0, 6, 6},
 		{flymon.Max, 5, 5, 0, 5, 0},
 		{flymon.Max, 5, 4, 0, 5, 0},
 		{flymon.Max, 0, 0, 0, 0, 0},
 		{flymon.Max, 0, top, top, top, top},
-		// AND-OR: and if p2 is 0, and return the register; or if not, and return what is new.
+		// AND-OR: if p2 is 0, AND and return the register; else OR and return the new bits.
 		{flymon.AndOr, 0b1100, 0b1010, 0, 0b1000, 0b1000},
 		{flymon.AndOr, 0b1100, 0b1010, 1, 0b1110, 0b0010},
 		{flymon.AndOr, 0b1100, 0b1010, top, 0b1110, 0b0010},
 		{flymon.AndOr, 0b1100, 0b1000, 1, 0b1100, 0},
 		{flymon.AndOr, top, 0, 0, 0, 0},
 		{flymon.AndOr, 0, 0, 1, 0, 0},
-		// XOR, or exchange; the word before in both cases.
+		// XOR, or exchange; return the previous word in both cases.
 		{flymon.XorSwap, 0b1100, 0b1010, 0, 0b0110, 0b1100},
 		{flymon.XorSwap, 0b1100, 0b1010, 1, 0b1010, 0b1100},
 		{flymon.XorSwap, 7, 7, 0, 0, 7},
@@ -73,7 +73,7 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// Sources of parameters, and how they are truncated.
+// These are the sources of parameters, and how they are truncated.
 func TestParameters(t *testing.T) {
 	p := *packet(3)
 	p.Vector[5], p.Size, p.QueueBytes, p.QueueNS = 0x123456789abc, 1518, 70_000, 0x5_0000_1234
@@ -121,8 +121,8 @@ func TestParameters(t *testing.T) {
 	}
 }
 
-// Results of units in groups before: one, the least that is not 0, and the time since
-// one, as wide as a bucket before it is mapped.
+// These are results of units in earlier groups: a single one, the least non-zero one, and the time since one. The time
+// is truncated to a bucket's width before it is mapped.
 func TestResults(t *testing.T) {
 	for _, tt := range []struct {
 		name          string
@@ -150,7 +150,7 @@ func TestResults(t *testing.T) {
 			u := &l.Units[2]
 			u.Op, u.P1, u.P2 = flymon.XorSwap, tt.param, constant(1)
 			want := tt.want
-			if mapped && tt.param.From == flymon.Since { // whatever is above the bucket's bits is cut off before
+			if mapped && tt.param.From == flymon.Since { // bits above the bucket's width are cut off before
 				u.Map, want = []flymon.MapRule{rule(tt.want, ^uint32(0), 77)}, 77
 			}
 			b.apply(l)
@@ -167,7 +167,7 @@ func rule(value, mask, out uint32) flymon.MapRule {
 	return flymon.MapRule{Value: value, Mask: mask, Out: out}
 }
 
-// The first rule of a map that matches gives the parameter; 0 without one.
+// The first matching rule of a map gives the parameter, or 0 if no rule matches.
 func TestMaps(t *testing.T) {
 	var oneHot, coupons []flymon.MapRule
 	for i := range uint32(32) {
@@ -210,8 +210,8 @@ func TestMaps(t *testing.T) {
 	}
 }
 
-// Addresses: the compressed key of one hash unit, or of two by XOR, rotated, and
-// translated by the low or by the high bits of the index.
+// An address is the compressed key of one hash unit, or of two by XOR, rotated. It is translated by the low or by the
+// high bits of the index.
 func TestAddresses(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1}, func(t *testing.T, seed uint64) {
 		for _, shifted := range []bool{false, true} {
@@ -245,7 +245,7 @@ func TestAddresses(t *testing.T) {
 	})
 }
 
-// Every packet has one coin, and each of the 256 comes as often as the others.
+// Every packet has one coin, and all 256 coins are equally frequent.
 func TestCoins(t *testing.T) {
 	var seen [256]int
 	for n := range uint64(256 * 400) {

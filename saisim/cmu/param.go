@@ -2,7 +2,7 @@ package cmu
 
 import "math/bits"
 
-// param computes a parameter, of 32 bits.
+// param computes a 32-bit parameter.
 func (g *Groups) param(to *operand, s *param, list []uint8) {
 	to.uniform = false
 	of := &to.of
@@ -44,7 +44,7 @@ func (g *Groups) param(to *operand, s *param, list []uint8) {
 	}
 }
 
-// least is the smallest of results that are not 0.
+// least computes the smallest non-zero result.
 func (g *Groups) least(of *[Lanes]uint32, s *param, list []uint8) {
 	for _, l := range list {
 		of[l&(Lanes-1)] = s.value
@@ -60,7 +60,7 @@ func (g *Groups) least(of *[Lanes]uint32, s *param, list []uint8) {
 	}
 }
 
-// since is the time since a result.
+// since computes the time since a result.
 func (g *Groups) since(of *[Lanes]uint32, s *param, list []uint8) {
 	before, also := &g.results[s.of[0]], &g.results[s.of[1]]
 	for _, l := range list {
@@ -72,5 +72,5 @@ func (g *Groups) since(of *[Lanes]uint32, s *param, list []uint8) {
 	}
 }
 
-// time returns a packet's timestamp, never 0.
+// time returns a packet's timestamp. It is never 0.
 func (s *param) time(p *Packet) uint32 { return max(1, uint32(p.Vector[5]>>s.scale)&s.mask) }

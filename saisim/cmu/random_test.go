@@ -11,8 +11,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// layouts makes layouts that are valid by themselves; whether they fit beside others is the chip's to
-// check.
+// layouts makes layouts that are valid by themselves. The chip checks whether they fit beside others.
 type layouts struct {
 	testing.TB
 	r   *rand.Rand
@@ -60,7 +59,7 @@ func (g *layouts) filter() flymon.Filter {
 		"src-port=0-65535"))
 }
 
-// place is a unit's partition, in groups from first on.
+// place returns a unit's partition, in groups from first on.
 func (g *layouts) place(l *flymon.Layout, first, groups int) flymon.Unit {
 	r := g.r
 	size := uint32(g.geo.MinSize()) << r.IntN(4)
@@ -69,7 +68,7 @@ func (g *layouts) place(l *flymon.Layout, first, groups int) flymon.Unit {
 	return u
 }
 
-// masks are mostly those that other tasks have too.
+// masks adds masks that other tasks mostly have too.
 func (g *layouts) masks(l *flymon.Layout, group int) {
 	keys := []string{"5-tuple", "src-ip", "ip-pair", "dst-ip/24,dst-port", "none"}
 	for unit := range g.geo.Units {
@@ -111,7 +110,7 @@ func (g *layouts) unit(l *flymon.Layout, i int) {
 		}
 		u.Map = append(u.Map, m)
 	}
-	if r.IntN(2) == 0 { // all of them with one mask
+	if r.IntN(2) == 0 { // all with the same mask
 		for n := range u.Map {
 			u.Map[n].Mask = u.Map[0].Mask
 		}
@@ -151,8 +150,7 @@ func (g *layouts) param(l *flymon.Layout, i int) flymon.Param {
 	return p
 }
 
-// The engine equals the interpreter, whatever tasks there are, come, go and change, and however many packets run
-// together.
+// The engine equals the interpreter for all tasks, changes of tasks, and numbers of packets that run together.
 func TestEngineIsTheInterpreter(t *testing.T) {
 	fixed, tasks := randtest.Cases{Count: 6}, 0
 	c := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
@@ -179,7 +177,7 @@ func TestEngineIsTheInterpreter(t *testing.T) {
 	}
 }
 
-// change does something to a task, on both.
+// change makes a change to a task, on both.
 func change(b *bench, in *interpreter, gen *layouts, name string) {
 	b.Helper()
 	old, there := b.Layout(name)
@@ -205,8 +203,8 @@ func change(b *bench, in *interpreter, gen *layouts, name string) {
 	}
 }
 
-// successor is a layout that follows another: another filter, or other units and the
-// old ones frozen, or without frozen ones.
+// successor returns a layout that follows another: with another filter, with other units and the old ones frozen, or
+// without frozen ones.
 func (g *layouts) successor(old flymon.Layout, n int) flymon.Layout {
 	switch l := old; n {
 	case 2:
@@ -230,7 +228,7 @@ func (g *layouts) successor(old flymon.Layout, n int) flymon.Layout {
 	}
 }
 
-// compare says where engine and interpreter are not equal.
+// compare fails the test if engine and interpreter are not equal.
 func compare(b *bench, in *interpreter) {
 	b.Helper()
 	if len(in.tasks) != b.Tasks() {

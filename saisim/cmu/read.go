@@ -7,8 +7,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// Read copies n words of a unit's bank, from a bucket on. Units behind those of the
-// layout are its frozen ones.
+// Read copies n words of a unit's bank, from a bucket on. Unit numbers after those of the layout are its frozen units.
 func (g *Groups) Read(task string, unit, bank int, from, n uint32) ([]uint32, error) {
 	w, err := g.words(task, unit, bank, from, n)
 	if err != nil {
@@ -17,15 +16,14 @@ func (g *Groups) Read(task string, unit, bank int, from, n uint32) ([]uint32, er
 	return slices.Clone(w), nil
 }
 
-// ClearRange zeroes n words of a unit's bank, from a bucket on; the counts of the
-// bank stay.
+// ClearRange zeroes n words of a unit's bank, from a bucket on. The counts of the bank stay.
 func (g *Groups) ClearRange(task string, unit, bank int, from, n uint32) error {
 	w, err := g.words(task, unit, bank, from, n)
 	clear(w)
 	return err
 }
 
-// Clear zeroes a bank: all units, frozen ones too, digests, exact values and counts.
+// Clear zeroes a bank: all units including frozen ones, digests, exact values and counts.
 func (g *Groups) Clear(task string, bank int) error {
 	t, err := g.bank(task, bank)
 	if err != nil {
@@ -46,11 +44,11 @@ func (g *Groups) Clear(task string, bank int) error {
 			truth[bank].clear()
 		}
 	}
-	t.length = 0 // the next packet makes the bank used
+	t.length = 0 // the next packet marks the bank as used
 	return nil
 }
 
-// Layout returns a copy of a task's layout; false: there is none.
+// Layout returns a copy of a task's layout. It returns false if there is no such task.
 func (g *Groups) Layout(task string) (flymon.Layout, bool) {
 	t, ok := g.tasks[task]
 	if !ok {
@@ -59,9 +57,8 @@ func (g *Groups) Layout(task string) (flymon.Layout, bool) {
 	return copyLayout(t.layout), true
 }
 
-// Digests copies at most n digests of a bank, from one on: first those that it had when it froze
-// partitions that it still has, then those made since. From may equal their number: then none are
-// copied.
+// Digests copies at most n digests of a bank, from index from on. First come the digests from before a freeze of
+// partitions that still exist, then those made since. If from equals their number, none are copied.
 func (g *Groups) Digests(task string, bank, from, n int) ([]flymon.Vector, error) {
 	t, err := g.bank(task, bank)
 	if err != nil {

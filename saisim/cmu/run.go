@@ -6,20 +6,19 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// Packet is what CMU groups see of a copy that enters the egress pipe.
+// Packet is the input of CMU groups: a copy that enters the egress pipe.
 type Packet struct {
-	// Vector's last word is the time of day in ns at which the copy enters, also in the
-	// second pass.
+	// The last word of Vector is the time of day in ns at which the copy enters, also in the second pass.
 	Vector     flymon.Vector
-	Ports      bool   // it has ports
-	Size       uint32 // bytes of the frame as it leaves, with FCS
-	QueueBytes uint32 // in the queue as it came
-	QueueNS    uint64 // in the queue
-	Number     uint64 // 1, 2, 3... of copies that entered; it draws the coin
+	Ports      bool   // the packet has ports
+	Size       uint32 // bytes of the frame as it leaves, including the FCS
+	QueueBytes uint32 // bytes in the queue at its arrival
+	QueueNS    uint64 // time in the queue
+	Number     uint64 // number of the copy that entered, from 1 on; it determines the coin
 }
 
-// Coin is the coin of a packet, 0 to 255: all units see the same. It is a hash of the
-// packet's number (the finalizer of SplitMix64), so that a run can be repeated.
+// Coin returns the coin of a packet, 0 to 255. All units use the same coin. It is a hash of the packet's number (the
+// finalizer of SplitMix64), so that a run can be repeated.
 func Coin(number uint64) uint16 {
 	x := number * 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -32,21 +31,19 @@ type pass uint8
 
 const (
 	first  pass = iota // units run
-	ask                // only whether units would run
-	second             // units run, of packets that were asked about before
-	lost               // units do not run, though the packets were asked about
+	ask                // only check whether units would run
+	second             // units run, for packets checked before
+	lost               // units do not run, although the packets were checked
 )
 
-// SetLanes sets how many packets run through the groups together, at most: 1 to 64. It makes no difference but to
-// the speed.
+// SetLanes sets the maximum number of packets that run through the groups together: 1 to 64. It affects only the speed.
 func (g *Groups) SetLanes(n int) {
 	g.settle()
 	g.together = min(max(n, 1), Lanes)
 }
 
-// Run runs the units of tasks in stacked groups, and reports whether tasks in spliced groups need the
-// packet too, after recirculation. The units may run later, together with those of packets that follow, but before
-// anybody looks.
+// Run runs the units of tasks in stacked groups. It reports whether tasks in spliced groups need the packet too, after
+// recirculation. The units may run later, together with those of packets that follow, but before any read.
 func (g *Groups) Run(p *Packet) (again bool) {
 	g.number, g.at = p.Number, p.Vector[5]
 	if g.stacked.tasks > 0 {
@@ -58,21 +55,20 @@ func (g *Groups) Run(p *Packet) (again bool) {
 	return g.spliced.tasks > 0 && g.alone(p, ask)
 }
 
-// RunAgain runs the units of tasks in spliced groups for a packet that was recirculated, if the task
-// existed at its first pass.
+// RunAgain runs the units of tasks in spliced groups for a recirculated packet, if the task existed at its first pass.
 func (g *Groups) RunAgain(p *Packet) { g.alone(p, second) }
 
-// LostAgain says that the packet was lost before its second pass.
+// LostAgain counts a packet that was lost before its second pass.
 func (g *Groups) LostAgain(p *Packet) { g.alone(p, lost) }
 
-// alone shows one packet to the spliced groups.
+// alone passes one packet to the spliced groups.
 func (g *Groups) alone(p *Packet, what pass) bool {
 	g.single[0] = *p
 	return g.pass(&g.spliced, g.single[:], what)
 }
 
-// settle runs the units of packets that wait. All that looks at the stacked groups, or changes their tasks, calls it
-// first.
+// settle runs the units of packets that wait. Every function that reads the stacked groups, or changes their tasks,
+// calls it first.
 func (g *Groups) settle() {
 	if g.n > 0 {
 		g.pass(&g.stacked, g.waiting[:g.n], first)
@@ -80,8 +76,8 @@ func (g *Groups) settle() {
 	}
 }
 
-// pass shows packets to the tasks that match, one task after the other, and reports whether there are any. Each task
-// has its packets in their order, and nothing that another task touches.
+// pass runs the tasks that match some packets, one task after the other, and reports whether there are any. Each task
+// processes its packets in order, and shares no state with other tasks.
 func (g *Groups) pass(c *classifier, packets []Packet, what pass) (any bool) {
 	g.packets, g.have, g.tossed = packets, 0, 0
 	all := lanes(1)<<len(packets) - 1
@@ -100,7 +96,7 @@ func (g *Groups) pass(c *classifier, packets []Packet, what pass) (any bool) {
 	return any
 }
 
-// classify finds the tasks whose filters some packets match, and which packets those are.
+// classify finds the tasks whose filters match some packets, with these packets.
 func (g *Groups) classify(c *classifier) {
 	g.active = g.active[:0]
 	for i := range g.packets {
@@ -125,7 +121,7 @@ func (g *Groups) classify(c *classifier) {
 	}
 }
 
-// take handles the packets that a task's filter matches. It reports whether the task takes any.
+// take processes the packets that match a task's filter. It reports whether the task needs any of them.
 func (g *Groups) take(t *task, in lanes, what pass) bool {
 	if t.coins {
 		in = g.admitted(t, in)
@@ -133,12 +129,12 @@ func (g *Groups) take(t *task, in lanes, what pass) bool {
 	if what == ask || in == 0 {
 		return in != 0
 	}
-	var now lanes // of the bank's epoch
+	var now lanes // packets in the bank's epoch
 	for rest := in; rest != 0; rest &= rest - 1 {
 		i := bits.TrailingZeros64(uint64(rest))
 		p := &g.packets[i]
 		if what != first && p.Number <= t.since {
-			continue // it was being recirculated when the task came
+			continue // it was being recirculated when the task was applied
 		}
 		at := p.Vector[5]
 		if at-t.start >= t.length {
@@ -163,7 +159,7 @@ func (g *Groups) take(t *task, in lanes, what pass) bool {
 	return true
 }
 
-// admitted returns the packets for whose coins any unit runs.
+// admitted returns the packets with a coin for which any unit runs.
 func (g *Groups) admitted(t *task, in lanes) (admitted lanes) {
 	for rest := in &^ g.tossed; rest != 0; rest &= rest - 1 {
 		i := bits.TrailingZeros64(uint64(rest))
@@ -188,7 +184,7 @@ func (t *task) admits(coin uint32) bool {
 	return false
 }
 
-// turn finds the epoch of a time, and how long it lasts.
+// turn sets the epoch and the bank for a time.
 func (t *task) turn(at uint64) {
 	n := uint64(0)
 	t.start, t.length = 0, ^uint64(0)
@@ -206,7 +202,7 @@ func (t *task) turn(at uint64) {
 	b.Epoch = n
 }
 
-// run runs all units of a task, in their order, each for all packets: a unit has a register of its own.
+// run runs all units of a task in order, each for all packets: every unit has its own register.
 func (g *Groups) run(t *task, in lanes) {
 	if in == 0 {
 		return
@@ -234,7 +230,7 @@ func (g *Groups) run(t *task, in lanes) {
 	}
 }
 
-// choose returns the packets for whose coin a unit runs; for others its result is 0.
+// choose returns the packets with a coin for which a unit runs. It sets the result to 0 for the others.
 func (g *Groups) choose(u *unit, i int, list []uint8) []uint8 {
 	some := g.chosen[:0]
 	for _, l := range list {
@@ -247,7 +243,7 @@ func (g *Groups) choose(u *unit, i int, list []uint8) []uint8 {
 	return some
 }
 
-// compress computes the compressed keys of slots, which are bits of need.
+// compress computes the compressed keys of the slots in the bit set need.
 func (g *Groups) compress(need uint64, in lanes) {
 	for ; need != 0; need &= need - 1 {
 		i := bits.TrailingZeros64(need)
@@ -280,13 +276,13 @@ func (g *Groups) operands(u *unit, list []uint8) {
 	}
 }
 
-// An operand is a parameter of packets that run together.
+// An operand is a parameter for the packets that run together.
 type operand struct {
 	of      [Lanes]uint32
-	uniform bool // it is the same of all
+	uniform bool // true if it is the same for all packets
 }
 
-// all makes the parameter the same of all packets, as it often is of one unit after the other.
+// all sets the same parameter for all packets. It is often the same for several units in sequence.
 func (o *operand) all(v uint32) {
 	if o.uniform && o.of[0] == v {
 		return
@@ -297,18 +293,18 @@ func (o *operand) all(v uint32) {
 	}
 }
 
-// An address finds the bucket of a packet in a unit's partition.
+// An address computes the bucket of a packet in a unit's partition.
 type address struct {
 	a, b              *[Lanes]uint32 // compressed keys
 	left, mask, right uint32
-	base              uint32 // of the bank
+	base              uint32 // start of the bank
 }
 
 func (x *address) of(l uint8) uint32 {
 	return bits.RotateLeft32(x.a[l]^x.b[l], int(x.left))&x.mask>>(x.right&31) + x.base
 }
 
-// operate runs a unit: it gives results, and for each packet what a digest's threshold is compared with.
+// operate runs a unit. For each packet, it sets the result and the value that is compared with a digest's threshold.
 func (g *Groups) operate(u *unit, results *[Lanes]uint32, bank uint32, list []uint8) {
 	at := address{&g.sums[u.a], &g.sums[u.b], uint32(u.left), u.mask, uint32(u.right), bank << u.log}
 	words, wide, p1, p2, measures := u.words, u.wide, &g.p1.of, &g.p2.of, &g.measures

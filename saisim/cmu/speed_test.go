@@ -9,7 +9,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// loads are what a chip may have to do, with the number of CMU updates of a packet.
+// loads are possible loads of a chip, with the number of CMU updates per packet.
 type loads []struct {
 	name    string
 	updates int
@@ -79,7 +79,7 @@ func allLoads() loads {
 	}
 }
 
-// beauCoupLayout counts ports of sources: 32 coupons of 2^-12.
+// beauCoupLayout returns a task that counts ports of sources: 32 coupons of 2^-12.
 func beauCoupLayout(t testing.TB) flymon.Layout {
 	l := countMin(t, "t", 0, 0, 65536)
 	l.Masks = []flymon.MaskRule{{Key: key(t, "src-ip")}, {Unit: 1, Key: key(t, "src-port")}}
@@ -135,7 +135,7 @@ func TestRunDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// A packet through all groups.
+// BenchmarkRun runs a packet through all groups.
 func BenchmarkRun(b *testing.B) {
 	for _, l := range allLoads() {
 		b.Run(l.name, func(b *testing.B) {
@@ -152,9 +152,9 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-// One CMU update, key compression aside: what six CMUs take more than three that have
-// the same compressed key, each in its fastest round of 1024 packets. Few buckets: it is
-// the work, not the cache.
+// BenchmarkUpdate measures one CMU update without key compression. It is the extra time of six CMUs over three with the
+// same compressed keys, each in its fastest round of 1024 packets. Partitions are small, so that it measures the work
+// and not the cache.
 func BenchmarkUpdate(b *testing.B) {
 	for _, op := range []flymon.Op{flymon.CondAdd, flymon.Max, flymon.AndOr, flymon.XorSwap} {
 		b.Run(string(op), func(b *testing.B) {
@@ -192,7 +192,7 @@ func BenchmarkUpdate(b *testing.B) {
 	}
 }
 
-// A task comes into a group that has 95 already, and goes.
+// BenchmarkApply adds a task to a group that has 95 already, and removes it.
 func BenchmarkApply(b *testing.B) {
 	g := newBench(b, geometry())
 	for _, l := range allLoads() {

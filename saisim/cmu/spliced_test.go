@@ -8,15 +8,15 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// spliced is the task in a group of Appendix E.
+// spliced moves the task to a group of Appendix E.
 func spliced(l flymon.Layout) flymon.Layout {
 	l.Units, l.Masks = slices.Clone(l.Units), slices.Clone(l.Masks)
 	l.Units[0].Group, l.Masks[0].Group = 9, 9
 	return l
 }
 
-// A task in spliced groups counts a packet when it comes again, in the epoch of its
-// first pass; one that cannot come is lost, and no other task takes part in that.
+// A task in spliced groups counts a packet when it returns, in the epoch of its first pass. A packet that cannot return
+// is lost. No other task is affected.
 func TestSecondPass(t *testing.T) {
 	b := newBench(t, small(32))
 	b.SetOracle(10)
@@ -56,7 +56,7 @@ func TestSecondPass(t *testing.T) {
 	}
 }
 
-// Only packets that a task would count are recirculated: the port has little room.
+// Only packets that a task would count are recirculated, since the port has little capacity.
 func TestWhoGoesRound(t *testing.T) {
 	b := newBench(t, small(32))
 	l := spliced(one(t, "t", 0, 32))
@@ -76,8 +76,8 @@ func TestWhoGoesRound(t *testing.T) {
 	}
 }
 
-// A task does not count packets that were being recirculated when it came, or when it began with zeros;
-// but it does if only its filter has changed.
+// A task does not count packets that were being recirculated when it was added or began with zeros. It does count them
+// if only its filter has changed.
 func TestTasksThatComeBetweenPasses(t *testing.T) {
 	b := newBench(t, small(32))
 	l := spliced(one(t, "t", 0, 32))

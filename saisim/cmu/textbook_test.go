@@ -11,14 +11,14 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// A textbook sketch is written from its definition; it uses the layout only to hash keys. It takes
-// packets, and returns what the registers must be.
+// A textbook is a sketch written from its definition. It uses the layout only to hash keys. It processes packets, and
+// returns the expected registers.
 type textbook interface {
 	insert(p *cmu.Packet)
 	registers() [][]uint32
 }
 
-// hashed is what all of them have: the chip, the task, and rows of numbers.
+// hashed is the common part of all: the chip, the task, and rows of numbers.
 type hashed struct {
 	geo    *flymon.Geometry
 	layout flymon.Layout
@@ -35,12 +35,12 @@ func newHashed(geo *flymon.Geometry, l flymon.Layout) hashed {
 
 func (h *hashed) registers() [][]uint32 { return h.rows }
 
-// at is the counter of a packet in a row.
+// at returns the counter of a packet in a row.
 func (h *hashed) at(row int, p *cmu.Packet) *uint32 {
 	return &h.rows[row][h.layout.Bucket(h.geo, row, p.Vector)]
 }
 
-// Count-min: each row's counter of the flow grows by the packet. MRAC is one row of it.
+// A countMinSketch adds the packet to each row's counter of the flow. MRAC is one row of it.
 type countMinSketch struct{ hashed }
 
 func (s *countMinSketch) insert(p *cmu.Packet) {
@@ -49,8 +49,8 @@ func (s *countMinSketch) insert(p *cmu.Packet) {
 	}
 }
 
-// SuMax(Sum), of LightGuardian: row by row, a counter grows only if it is below the
-// least of those before it.
+// A suMaxSum is SuMax(Sum) of LightGuardian: row by row, a counter grows only if it is below the least counter of the
+// rows before.
 type suMaxSum struct{ hashed }
 
 func (s *suMaxSum) insert(p *cmu.Packet) {
@@ -63,8 +63,7 @@ func (s *suMaxSum) insert(p *cmu.Packet) {
 	}
 }
 
-// SuMax(Max): each row's counter is the greatest value so far, here a queue in 16
-// bytes.
+// A suMaxMax is SuMax(Max): each row's counter is the greatest value so far, here of a queue in units of 16 bytes.
 type suMaxMax struct{ hashed }
 
 func (s *suMaxMax) insert(p *cmu.Packet) {
@@ -74,8 +73,8 @@ func (s *suMaxMax) insert(p *cmu.Packet) {
 	}
 }
 
-// TowerSketch: rows of counters of different width that stop when they are full; they
-// are the highest bits of buckets of 16.
+// A tower is a TowerSketch: rows of counters of different width that stop when they are full. They are the highest bits
+// of 16-bit buckets.
 type tower struct {
 	hashed
 	width []uint8
@@ -90,8 +89,8 @@ func (s *tower) insert(p *cmu.Packet) {
 	}
 }
 
-// Counter Braids as the paper's appendix D has it: a packet that the narrow counter
-// has no room for is counted in the second layer.
+// A braids is Counter Braids as in the paper's appendix D: a packet that overflows the narrow counter is counted in the
+// second layer.
 type braids struct {
 	hashed
 	bits uint8
@@ -106,8 +105,8 @@ func (s *braids) insert(p *cmu.Packet) {
 	*s.at(1, p)++
 }
 
-// HyperLogLog: a register has the greatest rank, which is how many ones the string of
-// an element begins with, and one more. The chip keeps the greatest string.
+// In a hyperLogLog, a register has the greatest rank: the number of leading ones in the string of an element, plus one.
+// The chip keeps the greatest string.
 type hyperLogLog struct {
 	hashed
 	ranks []int
@@ -119,8 +118,7 @@ func (s *hyperLogLog) insert(p *cmu.Packet) {
 	s.ranks[i] = max(s.ranks[i], bits.LeadingZeros16(^text)+1)
 }
 
-// A bitmap has bits that elements set: linear counting has one, a Bloom filter
-// three.
+// A bitmap has bits that elements set. Linear counting has one bitmap, a Bloom filter three.
 type bitmap struct{ hashed }
 
 func (s *bitmap) insert(p *cmu.Packet) {
@@ -130,8 +128,7 @@ func (s *bitmap) insert(p *cmu.Packet) {
 	}
 }
 
-// An Odd Sketch has bits that elements turn: a Bloom filter before it keeps from it those that
-// have come before.
+// An oddSketch has bits that elements toggle. A Bloom filter in front of it removes elements that occurred before.
 type oddSketch struct{ hashed }
 
 func (s *oddSketch) insert(p *cmu.Packet) {
@@ -142,8 +139,7 @@ func (s *oddSketch) insert(p *cmu.Packet) {
 	}
 }
 
-// BeauCoup: each flow collects coupons, which the hash of the attribute draws: one of 16,
-// each with a chance of 2^-6.
+// In beauCoup, each flow collects coupons that the hash of the attribute draws: one of 16, each with probability 2^-6.
 type beauCoup struct{ hashed }
 
 func (s *beauCoup) insert(p *cmu.Packet) {
@@ -156,8 +152,8 @@ func (s *beauCoup) insert(p *cmu.Packet) {
 	}
 }
 
-// The greatest inter-arrival time: a Bloom filter knows flows that have come, the next has
-// the last arrival, the third the greatest interval. Where there was no arrival there is no interval.
+// An interArrival computes the greatest inter-arrival time. A Bloom filter holds earlier flows, the next unit the last
+// arrival, the third the greatest interval. Without an earlier arrival there is no interval.
 type interArrival struct{ hashed }
 
 func (s *interArrival) insert(p *cmu.Packet) {
@@ -173,8 +169,7 @@ func (s *interArrival) insert(p *cmu.Packet) {
 	*known, *last = *known|bit, at
 }
 
-// rows has units that are alike: in the CMUs of one group, or in one of groups four
-// apart.
+// rows returns a layout with similar units: in the CMUs of one group, or spread over groups four apart.
 func rows(t testing.TB, n, groups int, u flymon.Unit) flymon.Layout {
 	l := flymon.Layout{Task: "t", Flow: key(t, "src-ip"), Measures: "frequency"}
 	for i := range n {
@@ -193,8 +188,7 @@ func rows(t testing.TB, n, groups int, u flymon.Unit) flymon.Layout {
 
 func of(from flymon.Source, units ...int) flymon.Param { return flymon.Param{From: from, Of: units} }
 
-// Each algorithm of the paper on CMUs has the registers of its textbook form, on the
-// same packets and hash functions.
+// Each algorithm of the paper on CMUs has the registers of its textbook form, for the same packets and hash functions.
 func TestTextbook(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 3}, func(t *testing.T, seed uint64) {
 		geo := small(16)
@@ -296,8 +290,8 @@ func TestTextbook(t *testing.T) {
 	})
 }
 
-// bytes16 are counters of bytes in 16 bits, which wrap around, except one that is exactly full: the
-// CMU adds to what is below its second parameter.
+// bytes16 holds 16-bit counters of bytes, which wrap around, except one that is exactly full: the CMU adds only to
+// values below its second parameter.
 type bytes16 struct{ countMinSketch }
 
 func (s *bytes16) insert(p *cmu.Packet) {
@@ -308,7 +302,7 @@ func (s *bytes16) insert(p *cmu.Packet) {
 	}
 }
 
-// ranksOf makes ranks of the strings that a chip has; an empty register has none.
+// ranksOf converts the strings of a chip to ranks. An empty register has none.
 func ranksOf(words []uint32) {
 	for i, w := range words {
 		if w != 0 {

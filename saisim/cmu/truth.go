@@ -8,38 +8,38 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// Truth has the exact values of the packets of a bank: the oracle that a chip can have for tests and
-// labs. It includes packets that were lost on the way to spliced groups.
+// Truth has the exact values of the packets of a bank. It is the oracle that a chip can have for tests and labs. It
+// includes packets that were lost on the path to spliced groups.
 type Truth struct {
-	// Flows has the exact value of each flow under Layout.Flow, by Layout.Measures: packets;
-	// bytes; distinct elements (existence and similarity too); the greatest size or queue
-	// length in bytes, delay or interval in ns (0 of a flow with one packet).
+	// Flows has the exact value of each flow under Layout.Flow, by Layout.Measures. It counts packets, bytes, or
+	// distinct elements (existence and similarity too). Otherwise it is the greatest size or queue length in bytes, or
+	// the greatest delay or interval in ns. The interval of a flow with one packet is 0.
 	Flows map[flymon.Vector]uint64
-	// Elements has the values of the attribute's key in packets of all flows, where it has one, with
-	// the number of these packets.
+	// Elements has the values of the attribute's key in packets of all flows, if the attribute has a key. Each has the
+	// number of these packets.
 	Elements       map[flymon.Vector]uint64
 	Packets, Bytes uint64
-	// Overflow: there were more flows, elements, or pairs of them than the oracle may keep. Later ones
-	// are not in Flows and Elements.
+	// Overflow means that there were more flows, elements, or pairs of them than the oracle may keep. Flows and
+	// Elements do not contain the later ones.
 	Overflow bool
 
-	epoch  uint64 // of the packets
+	epoch  uint64 // epoch of the packets
 	before epochSet
 
 	flow      flymon.Key
 	attribute flymon.Attribute
 	most      int
-	pairs     map[[2]flymon.Vector]struct{} // flow and element
-	last      map[flymon.Vector]uint64      // arrival
+	pairs     map[[2]flymon.Vector]struct{} // pairs of flow and element
+	last      map[flymon.Vector]uint64      // last arrival of each flow
 }
 
-// An epochSet is the set of an epoch, for similarity, when its bank was cleared.
+// An epochSet is the similarity set of an epoch whose bank was cleared.
 type epochSet struct {
 	epoch    uint64
 	elements map[flymon.Vector]uint64
 }
 
-// SetOracle makes the chip keep exact values of up to maxFlows flows per task and bank; 0: none. Old
+// SetOracle makes the chip keep exact values of up to maxFlows flows per task and bank. Zero turns the oracle off. Old
 // values are dropped.
 func (g *Groups) SetOracle(maxFlows int) {
 	g.settle()
@@ -52,9 +52,9 @@ func (g *Groups) SetOracle(maxFlows int) {
 	}
 }
 
-// Truth returns the exact counterpart of a bank; false: there is no such task or bank, or the oracle is
-// off. As long as the task has frozen partitions it includes what they have counted. It is the oracle's
-// own, and holds until the next packet.
+// Truth returns the exact values for a bank. It returns false if there is no such task or bank, or if the oracle is
+// off. While the task has frozen partitions, the values include the counts in them. They belong to the oracle and are
+// valid until the next packet.
 func (g *Groups) Truth(task string, bank int) (*Truth, bool) {
 	t, err := g.bank(task, bank)
 	if err != nil || t.truth == nil {
@@ -67,7 +67,7 @@ func (g *Groups) Truth(task string, bank int) (*Truth, bool) {
 }
 
 func newTruths(l *flymon.Layout, most int) *[2]Truth {
-	a, _ := flymon.ParseAttribute(l.Measures) // Check has read it
+	a, _ := flymon.ParseAttribute(l.Measures) // Check has validated it
 	both := new([2]Truth)
 	for i := range both {
 		both[i] = Truth{flow: l.Flow, attribute: a, most: most}
@@ -95,9 +95,8 @@ func (t *task) exact(p *Packet) {
 	}
 }
 
-// Before returns how many elements a set of similarity had in the epoch before that of a bank, as far
-// as the oracle knows, and how many of them came again. The bank of that epoch may have been cleared
-// since.
+// Before returns the number of elements of a similarity set in the epoch before that of a bank, as far as the oracle
+// has it. shared is the number of these that occurred again. The bank of that epoch may have been cleared since.
 func (g *Groups) Before(task string, bank int) (elements, shared int) {
 	a, ok := g.Truth(task, bank)
 	if !ok || a.attribute.Kind != flymon.Similarity || len(a.Elements) == 0 {
@@ -169,10 +168,10 @@ func (t *Truth) element(flow, e flymon.Vector) bool {
 	return !known
 }
 
-// Entropy returns the entropy of the values of flows, in bits: of a packet's flow, where the values are
-// packets.
+// Entropy returns the entropy of the values of flows in bits. If the values are packets, this is the entropy of a
+// packet's flow.
 func (t *Truth) Entropy() float64 {
-	values := slices.Sorted(maps.Values(t.Flows)) // a sum of floating-point numbers depends on the order
+	values := slices.Sorted(maps.Values(t.Flows)) // a floating-point sum depends on the order
 	var sum, h float64
 	for _, v := range values {
 		sum += float64(v)

@@ -8,7 +8,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// The oracle has for each flow what the task measures.
+// The oracle has the exact value of each flow that the task measures.
 func TestTruth(t *testing.T) {
 	send := []cmu.Packet{}
 	add := func(src, dst byte, at uint64, size, queue uint32, delay uint64) {
@@ -21,7 +21,7 @@ func TestTruth(t *testing.T) {
 	add(1, 1, 500, 64, 20, 900)
 	for _, tt := range []struct {
 		flow, measures string
-		one, two       uint64 // of sources 1 and 2, or of all
+		one, two       uint64 // values of sources 1 and 2, or of all
 		elements       int
 	}{
 		{"src-ip", "frequency", 3, 1, 0},
@@ -60,7 +60,7 @@ func TestTruth(t *testing.T) {
 	}
 }
 
-// It has room for a limited number of flows, says when there are more, and is off by default.
+// The oracle keeps a limited number of flows, reports when there are more, and is off by default.
 func TestTruthIsBounded(t *testing.T) {
 	b := newBench(t, small(32))
 	l := one(t, "t", 0, 32)

@@ -8,18 +8,18 @@ import (
 
 // A task is a layout in the form that the packet path runs.
 type task struct {
-	start, length uint64 // of the epoch that the last packet was in; length 0: not known
+	start, length uint64 // epoch of the last packet; length is 0 if it is unknown
 	bank          uint32
-	lanes         lanes  // packets that run together and match
-	coins         bool   // a unit runs by coin
+	lanes         lanes  // matching packets of those that run together
+	coins         bool   // true if a unit runs by coin
 	keys          uint64 // slots of compressed keys that it needs
 	units         []unit
-	digestUnit    int // -1: none
+	digestUnit    int // -1 if there is no digest
 	threshold     uint32
-	truth         *[2]Truth // nil: no oracle
+	truth         *[2]Truth // nil without oracle
 	banks         [2]flymon.ChipBank
 	digests       [2][]flymon.Vector
-	seen          [2]keySet // of digests
+	seen          [2]keySet // keys of digests
 
 	layout     flymon.Layout // its own copy
 	since      uint64        // number of the last packet before its units began to count
@@ -27,12 +27,12 @@ type task struct {
 	frozen     frozen
 }
 
-// frozen is what a task keeps for its frozen partitions, as long as it has any.
+// frozen is the state of a task's frozen partitions, as long as it has any.
 type frozen struct {
 	banks   [2]flymon.ChipBank
 	at      uint64
 	digests [2][]flymon.Vector
-	truth   *[2]Truth // goes on
+	truth   *[2]Truth // continues to count
 }
 
 type op uint8
@@ -44,22 +44,21 @@ const (
 	xorSwap
 )
 
-// A unit is a flymon.Unit with everything precomputed that does not depend on the packet. It is as long
-// as a line of the processor's cache.
+// A unit is a flymon.Unit with all precomputed values that do not depend on the packet. Its size is one cache line.
 type unit struct {
-	words      []uint32 // of the partition, bank after bank
-	mask       uint32   // of the rotated key
-	wide       uint32   // of a bucket
-	from, span uint32   // coins
-	p1, p2     uint32   // if they are constant
+	words      []uint32 // words of the partition, bank after bank
+	mask       uint32   // mask of the rotated key
+	wide       uint32   // mask of a bucket
+	from, span uint32   // range of coins
+	p1, p2     uint32   // parameters, if they are constant
 	a, b       uint8    // slots of the key
-	left       uint8    // rotation
-	right, log uint8    // of the address; of a bank's size
+	left       uint8    // rotation of the key
+	right, log uint8    // right shift of the address, and log2 of the bank size
 	op         op
-	sources    *sources // of parameters that are not constant; nil: both are
+	sources    *sources // sources of parameters that are not constant; nil if both are constant
 }
 
-// sources are where parameters come from.
+// sources contains where parameters come from.
 type sources struct {
 	p1, p2 param
 	mapping
@@ -81,14 +80,14 @@ const (
 
 type param struct {
 	value      uint32
-	mask       uint32 // of keys and differences; the maximum of sizes and queues
+	mask       uint32 // mask for keys and differences; maximum for sizes and queues
 	from       source
 	scale      uint8
 	a, b, left uint8
 	of         []int
 }
 
-// compile computes the task's units; its hash units have slots already.
+// compile computes the task's units. Its hash units have slots already.
 func (g *Groups) compile(t *task) {
 	l := &t.layout
 	t.digestUnit = -1
@@ -134,7 +133,7 @@ func (g *Groups) compileUnit(t *task, u *unit, from *flymon.Unit) {
 	}
 }
 
-// ref finds the slots of a compressed key.
+// ref returns the slots of a compressed key.
 func (g *Groups) ref(t *task, group int, r flymon.Ref) (a, b, left uint8) {
 	a, b = g.hashes[group*g.geometry.Units+r.A].slot, maxSlots
 	t.keys |= 1 << a

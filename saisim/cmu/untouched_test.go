@@ -10,8 +10,8 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// A task that is not touched has the same registers, digests and counts, bit for bit, whatever is done
-// to others under traffic: added, removed, moved, changed, cleared, refused.
+// A task that is not changed keeps the same registers, digests and counts, bit for bit, whatever happens to others
+// under traffic: added, removed, moved, changed, cleared, refused.
 func TestUntouchedTasks(t *testing.T) {
 	fixed, kept, others := randtest.Cases{Count: 5}, 0, 0
 	c := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {

@@ -1,7 +1,7 @@
-// Package describe draws the graph of a chip's pipes: which tables a packet may run, and in which order.
-// Table recording plans for this graph.
+// Package describe builds the graph of a chip's pipes: the tables that a packet may run, and their order. Table
+// recording makes plans for this graph.
 //
-// It follows from a profile and a program alone. What is configured, and what packets really do, is not here.
+// The graph follows from a profile and a program only. It does not depend on the configuration or on packets.
 package describe
 
 import (
@@ -15,8 +15,8 @@ import (
 	"tamtam/tam/record"
 )
 
-// A Fixed is a fixed function of the chip as table recording sees it:
-// [Program] says where it is, "Table recording" in package engine when it runs and when it hits.
+// A Fixed is a fixed function of the chip for table recording. [Program] defines its position. "Table recording" in
+// package engine defines when it runs and when it hits.
 type Fixed uint8
 
 // The fixed functions.
@@ -47,30 +47,28 @@ var fixedUnits = [NumFixed]string{
 	"forward", "forward", "measure", "egress", "egress", "egress",
 }
 
-// String returns the name that graphs have for it.
+// String returns the name of the function in graphs.
 func (f Fixed) String() string { return fixedNames[f] }
 
-// Marks say which fixed functions a packet ran, a bit for each, and from
-// fixedHits on which of them hit.
+// Marks records the fixed functions that a packet ran, one bit each. The bits from fixedHits on record the hits.
 type Marks uint32
 
 const fixedHits = 16
 
-// Ran is the mark of a function that has run.
+// Ran returns the mark of a function that has run.
 func (f Fixed) Ran() Marks { return 1 << f }
 
-// Hit is the mark of a function that has hit.
+// Hit returns the mark of a function that has hit.
 func (f Fixed) Hit() Marks { return 1 << (f + fixedHits) }
 
-// Program returns the graph of both pipes of a chip and the queues between:
-// every way that a packet that comes in at a port, and each copy of it, can take
-// through fixed functions and the program's tables (nil: there is no program). There
-// may be more ways than packets take, since what conditions have to do with each other
-// is known only where gates ask for the outcome of tables, or for the same field again.
+// Program returns the graph of both pipes of a chip and the queues between them. It contains every path of a received
+// packet, and of each copy of it, through fixed functions and the program's tables. A nil program means none. The graph
+// may contain more paths than packets take. Relations between conditions are known only if gates depend on the outcome
+// of tables, or on the same field again.
 //
-// Gates are conditions, named like their table with ".gate"; so is what decides whether
-// a fixed function applies, and what ends a pipe. Egress stage s is IngressStages+s.
-// Nodes are in the order of the pipes. The version is a checksum of all the rest.
+// Gates are conditions with the name of their table plus ".gate". Other conditions decide whether a fixed function
+// applies, and what ends a pipe. Egress stage s is IngressStages+s. Nodes are in the order of the pipes. The version is
+// a checksum of everything else.
 func Program(p *profile.Profile, program *pipe.Program) *record.Graph {
 	b := &grapher{prof: p, program: &pipe.Program{}}
 	if program != nil {
@@ -94,21 +92,21 @@ func Program(p *profile.Profile, program *pipe.Program) *record.Graph {
 	return g
 }
 
-// A way is an edge that leads on to what comes next.
+// A way is an edge whose target is the next node.
 type way struct {
 	from, label string
 	facts       facts
 	drops       bool // a table of this stage may have set ctl.drop
-	// why are the reasons for which a packet is dropped that goes nowhere on this way.
+	// why holds the reasons for which a packet with no destination is dropped on this way.
 	why []drop.Reason
 }
 
-// A grapher strings nodes together.
+// A grapher builds the graph node by node.
 type grapher struct {
 	prof    *profile.Profile
 	program *pipe.Program
 	graph   record.Graph
-	asks    map[string]int // of the pipe: the last table whose gate asks for a fact
+	asks    map[string]int // for each fact of the pipe, the last table whose gate depends on it
 }
 
 func (b *grapher) to(id string, ways ...way) {
@@ -117,7 +115,7 @@ func (b *grapher) to(id string, ways ...way) {
 	}
 }
 
-// ends ends the pipes for what goes these ways, and says how.
+// ends ends the pipes for these ways, with the given kinds of end.
 func (b *grapher) ends(ways []way, how ...string) {
 	b.to(record.Exit, ways...)
 	for _, w := range ways {
@@ -125,15 +123,15 @@ func (b *grapher) ends(ways []way, how ...string) {
 	}
 }
 
-// end ends them for what is dropped for some reason.
+// end ends the pipes for packets that are dropped for one of the reasons.
 func (b *grapher) end(ways []way, why ...drop.Reason) { b.ends(ways, reasonNames(why)...) }
 
-// endOrCPU ends them for what is dropped unless the CPU has a copy, which a policer may drop.
+// endOrCPU ends the pipes for packets that are dropped unless the CPU gets a copy. A policer may drop that copy.
 func (b *grapher) endOrCPU(ways []way, why ...drop.Reason) {
 	b.ends(ways, append(reasonNames(append(slices.Clip(why), drop.Policer)), record.EndCPU)...)
 }
 
-// reasonNames are those of records, each once.
+// reasonNames returns the names of the reasons in records, without duplicates.
 func reasonNames(why []drop.Reason) (names []string) {
 	for _, r := range why {
 		if !slices.Contains(names, r.String()) {
@@ -143,7 +141,7 @@ func reasonNames(why []drop.Reason) (names []string) {
 	return names
 }
 
-// node adds a node behind the ways, and returns one out of it for each label.
+// node adds a node after the ways, and returns a way out of it for each label.
 func (b *grapher) node(n record.Node, ways []way, labels ...string) []way {
 	b.to(n.ID, ways...)
 	b.graph.Nodes = append(b.graph.Nodes, n)
@@ -159,7 +157,7 @@ func (b *grapher) cond(id string, stage uint32, ways []way, labels ...string) []
 	return b.node(record.Node{ID: id, Kind: record.Condition, Stage: int(stage)}, ways, labels...)
 }
 
-// fixed adds a fixed function: with labels hit and miss where these lead apart.
+// fixed adds a fixed function, with labels hit and miss if their targets differ.
 func (b *grapher) fixed(f Fixed, stage uint32, ways []way, labels ...string) []way {
 	if len(labels) == 0 {
 		labels = []string{""}
@@ -192,7 +190,7 @@ func (b *grapher) ingress() []way {
 		ways = b.stage("ingress", p, s, s, ways)
 	}
 	out, nowhere := b.forward(last, ways)
-	// What goes somewhere may find nobody there, or no room; a copy may be for the CPU.
+	// A packet with a destination may find no receiver there, or no buffer space. A copy may be for the CPU.
 	why := []drop.Reason{drop.NoLAGMember, drop.NoDestination, drop.Buffer, drop.QueueLimit, drop.WRED, drop.EgressDown,
 		drop.PortRemoved}
 	if slices.ContainsFunc(p.Tables, func(t pipe.Table) bool { return uint32(t.Stage) == last }) {
@@ -200,7 +198,7 @@ func (b *grapher) ingress() []way {
 			cpu := b.cond(w.from+".to_cpu", last, []way{w}, "true", "false")
 			b.end(cpu[1:], w.why...)
 			out = append(out, cpu[0])
-			why = append(why, w.why...) // the program may think better of it
+			why = append(why, w.why...) // the program may override the drop
 		}
 		out = b.stage("ingress", p, last, last, out)
 	} else {
@@ -213,8 +211,7 @@ func (b *grapher) ingress() []way {
 	return queued[:1]
 }
 
-// forward returns the ways of packets that go somewhere, and of those that go
-// nowhere, but maybe to the CPU.
+// forward returns the ways of packets with a destination, and of those without one, which may still go to the CPU.
 func (b *grapher) forward(last uint32, ways []way) (out, nowhere []way) {
 	learning := b.cond("chip.learning.applies", last, ways, "true", "false")
 	ways = append(b.fixed(Learning, last, learning[:1]), learning[1])
@@ -236,7 +233,7 @@ func (b *grapher) forward(last uint32, ways []way) (out, nowhere []way) {
 	fdb := b.fixed(FDB, last, []way{bridged[0], leaves[0]})
 	to := b.cond("chip.fdb.leads", last, fdb, "port", "drop")
 	return []way{decided[2], bridged[1], leaves[1], to[0]}, []way{
-		// NoDestination: no port is there that is asked for. IPHeader behind a route: of IPv6, by a link-local address.
+		// NoDestination: the requested port does not exist. IPHeader after a route: for IPv6, by a link-local address.
 		decided[3].dropped(drop.ACL, drop.Trap, drop.Learning, drop.TTL, drop.NoDestination),
 		routed[2].dropped(drop.Trap, drop.RouterDown, drop.IPHeader),
 		bridged[2].dropped(drop.NotRouter, drop.Miss),
@@ -249,7 +246,7 @@ func (b *grapher) forward(last uint32, ways []way) (out, nowhere []way) {
 	}
 }
 
-// only says that no packet of another class goes this way.
+// only records that only packets of one class take this way.
 func (b *grapher) only(w way, c record.Classes) {
 	b.graph.Only = append(b.graph.Only, record.Only{From: w.from, Label: w.label, Class: record.ClassName(c)})
 }
@@ -262,13 +259,13 @@ func (w way) dropped(why ...drop.Reason) way {
 	return w
 }
 
-// egress continues the ways of copies that have come out of a queue.
+// egress continues the ways of copies that have left a queue.
 func (b *grapher) egress(ways []way) {
 	first, last := b.prof.IngressStages, max(b.prof.EgressStages, 1)-1
 	p := &b.program.Egress
 	b.asks = lastAsks(p)
 	for i := range ways {
-		ways[i].facts = nil // outcomes are not seen in the other pipe
+		ways[i].facts = nil // gates cannot depend on outcomes in the other pipe
 	}
 	if b.prof.FlyMon.Groups > 0 {
 		on := b.cond("chip.flymon.applies", first, ways, "true", "false")
@@ -288,8 +285,7 @@ func (b *grapher) egress(ways []way) {
 	b.ends(append(b.fixed(Stamp, first+last, stamp[:1]), stamp[1]), record.EndSent)
 }
 
-// stage adds the program's tables of a stage, and a condition behind those that may
-// drop.
+// stage adds the program's tables of a stage, and a condition after those that may drop.
 func (b *grapher) stage(name string, p *pipe.Pipe, s, at uint32, ways []way) []way {
 	var wrote []string
 	for i := range p.Tables {
@@ -323,8 +319,7 @@ func (b *grapher) stage(name string, p *pipe.Pipe, s, at uint32, ways []way) []w
 	return append(on, dropped[1])
 }
 
-// table adds a table with its gate. Ways on which the gate is known to hold, or not
-// to, go past its condition.
+// table adds a table with its gate. Ways on which the gate's result is known bypass its condition.
 func (b *grapher) table(name string, p *pipe.Pipe, t *pipe.Table, at uint32, ways []way) []way {
 	var in, past, open []way
 	for _, w := range ways {
@@ -377,7 +372,7 @@ func (b *grapher) table(name string, p *pipe.Pipe, t *pipe.Table, at uint32, way
 	return append(out, past...)
 }
 
-// merge makes one edge of hit and miss where both lead to the same node.
+// merge replaces the edges for hit and miss by one edge if both have the same target.
 func (b *grapher) merge() {
 	type pair struct{ from, to string }
 	count := map[pair]int{}

@@ -8,7 +8,8 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// Where packets go that leave the port of a chip without a program, by what its MTU finds.
+// This shows the next nodes of packets that leave the port of a chip without a program, by the outcome of the MTU
+// check.
 func ExampleProgram() {
 	p := profile.Small()
 	g := describe.Program(&p, nil)
@@ -24,7 +25,7 @@ func ExampleProgram() {
 	// chip.mtu miss -> EXIT
 }
 
-// Each fixed function has a name and two marks of its own.
+// Each fixed function has its own name and two marks.
 func TestMarks(t *testing.T) {
 	names, seen := map[string]bool{}, describe.Marks(0)
 	for f := range describe.NumFixed {

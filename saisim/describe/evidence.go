@@ -8,7 +8,7 @@ import (
 	"tamtam/tam/record"
 )
 
-// traps are those of records, each with what a packet has found that it takes.
+// traps returns the traps of records, each with the table outcome of the packets that it traps.
 func traps() []record.Trap {
 	list := make([]record.Trap, config.NumTraps)
 	for t := range config.NumTraps {
@@ -18,7 +18,7 @@ func traps() []record.Trap {
 		}
 		switch {
 		case t == config.TrapDHCP, t == config.TrapDHCPv6, t == config.TrapOSPF, t == config.TrapOSPFv6:
-			// At admission to everybody or to a group, behind a route to the switch itself.
+			// At admission for broadcast or a group, and after a route for an address of the switch.
 		case t >= config.TrapLinkLocal && t <= config.TrapVRRPv6:
 			x.Table, x.Outcome = Trap.String(), record.Hit
 		case t > config.TrapIP2ME && t <= config.TrapNTPServer:
@@ -34,7 +34,7 @@ func traps() []record.Trap {
 	return list
 }
 
-// test notes what a gate asks for that records tell of: ports, queues and lengths.
+// test records the terms of a gate on fields that records contain: ports, queues and lengths.
 func (b *grapher) test(pipeName, from string, rows [][]pipe.Term) {
 	t := record.Test{From: from}
 	tells := false
@@ -57,7 +57,7 @@ func (b *grapher) test(pipeName, from string, rows [][]pipe.Term) {
 	}
 }
 
-// told reports whether records tell what a field has in a pipe.
+// told reports whether records contain the value of a field in a pipe.
 func told(pipeName, field string) bool {
 	switch field {
 	case record.FieldIn, record.FieldLength:

@@ -9,18 +9,18 @@ import (
 	"tamtam/saisim/pipe"
 )
 
-// facts are what is known on a way: of tables which outcomes there may have been, of
-// comparisons of fields whether they hold. What is missing is not known.
+// facts holds the knowledge on a way: the possible outcomes of tables, and the results of comparisons of fields.
+// Missing entries are unknown.
 type facts map[string]uint8
 
-// Outcomes of a table, as bits of a fact; of a comparison 0 and 1.
+// These constants are the outcomes of a table, as bits of a fact. Comparisons use 0 and 1.
 const (
 	factSkipped = iota
 	factMissed
 	factHit
 )
 
-// common is what is known where ways come together.
+// common returns the facts that hold on all ways that join.
 func common(ways []way) facts {
 	if len(ways) == 0 {
 		return nil
@@ -49,8 +49,7 @@ func (f facts) with(key string, what uint8) facts {
 
 func (f facts) outcome(table string, what uint8) facts { return f.with("table "+table, what) }
 
-// lastAsks says of each fact that gates of a pipe ask for which table is the last to
-// do so.
+// lastAsks returns, for each fact that gates of a pipe use, the last table that uses it.
 func lastAsks(p *pipe.Pipe) map[string]int {
 	asks := map[string]int{}
 	for i := range p.Tables {
@@ -69,7 +68,7 @@ func lastAsks(p *pipe.Pipe) map[string]int {
 	return asks
 }
 
-// asked forgets what no table behind the i-th asks for any more.
+// asked removes the facts that no table after the i-th uses.
 func (f facts) asked(asks map[string]int, i int) facts {
 	n := maps.Clone(f)
 	maps.DeleteFunc(n, func(k string, _ uint8) bool {
@@ -79,7 +78,7 @@ func (f facts) asked(asks map[string]int, i int) facts {
 	return n
 }
 
-// without forgets what is known of fields.
+// without removes the facts about fields.
 func (f facts) without(fields []string) facts {
 	n := maps.Clone(f)
 	maps.DeleteFunc(n, func(k string, _ uint8) bool {
@@ -88,7 +87,7 @@ func (f facts) without(fields []string) facts {
 	return n
 }
 
-// behindFixed forgets the fields that fixed functions change.
+// behindFixed removes the facts about fields that fixed functions change.
 func (f facts) behindFixed() facts {
 	var fields []string
 	for _, x := range pipe.Fixed() {
@@ -99,7 +98,7 @@ func (f facts) behindFixed() facts {
 	return f.without(fields)
 }
 
-// key names what a term asks, and whether it asks for the contrary.
+// key returns the name of a term's comparison, and whether the term is its negation.
 func key(x *pipe.Term) (name string, not bool) {
 	is := x.Is
 	switch is {
@@ -113,14 +112,14 @@ func key(x *pipe.Term) (name string, not bool) {
 	return fmt.Sprintf("%s %d %s %d", x.Field, x.Mask, is, x.Value), not
 }
 
-// fieldOf is the field of a key, which has no space in it.
+// fieldOf returns the field of a key. Names of fields contain no space.
 func fieldOf(key string) string {
 	var field string
 	_, _ = fmt.Sscan(key, &field) // "table" is no field
 	return field
 }
 
-// asked is what a term on a table accepts; for an action, what it may be of.
+// asked returns the outcomes that a term on a table accepts. For an action, these are its possible outcomes.
 func asked(is string) uint8 {
 	switch is {
 	case "skipped":
@@ -133,7 +132,7 @@ func asked(is string) uint8 {
 	return 1<<factMissed | 1<<factHit
 }
 
-// term says whether a term holds, if that is known.
+// term reports whether a term holds, and whether that is known.
 func (f facts) term(x *pipe.Term) (holds, known bool) {
 	if x.Table == "" {
 		name, not := key(x)
@@ -151,14 +150,14 @@ func (f facts) term(x *pipe.Term) (holds, known bool) {
 	return true, have&^want == 0 && x.Is != "action"
 }
 
-// gate says whether a gate holds, if that is known.
+// gate reports whether a gate holds, and whether that is known.
 func (f facts) gate(rows [][]pipe.Term) (holds, known bool) {
 	if len(rows) == 0 {
 		return true, true
 	}
 	known = true
 	for _, row := range rows {
-		all, any := true, false // all terms hold; one is known not to
+		all, any := true, false // all: every term holds; any: one is known not to hold
 		for i := range row {
 			holds, ok := f.term(&row[i])
 			all = all && ok && holds
@@ -172,8 +171,8 @@ func (f facts) gate(rows [][]pipe.Term) (holds, known bool) {
 	return false, known
 }
 
-// learn is what is known behind a gate: where it holds every term of its only row,
-// where it does not the contrary of its only term.
+// learn returns the facts after a gate. If the gate holds, so does every term of its only row. If not, the negation of
+// its only term holds.
 func (f facts) learn(rows [][]pipe.Term, holds bool) facts {
 	if len(rows) != 1 || !holds && len(rows[0]) != 1 {
 		return f
@@ -204,7 +203,7 @@ func (f facts) learn(rows [][]pipe.Term, holds bool) facts {
 	return f
 }
 
-// gateReads are the fields and tables that a gate asks for.
+// gateReads returns the fields and tables that a gate uses.
 func gateReads(name string, t *pipe.Table) []string {
 	var reads []string
 	for _, row := range t.Gate {
@@ -227,7 +226,7 @@ func keyReads(t *pipe.Table) []string {
 	return sorted(reads)
 }
 
-// actionReads are the fields that actions read, by hashes too.
+// actionReads returns the fields that actions read, directly or by hashes.
 func actionReads(p *pipe.Pipe, t *pipe.Table) []string {
 	var reads []string
 	read := func(operands ...pipe.Operand) {

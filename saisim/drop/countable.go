@@ -1,15 +1,15 @@
 package drop
 
-// A Countable is a reason of SAI's debug counters that the chip counts exactly: it is those of the chip's own, and no
-// other. What the chip does not tell apart, or has no word of SAI for, is in none, or only in the ..._ANY of where it
-// is decided.
+// A Countable is a reason of SAI's debug counters that the chip counts exactly. It is the union of the given reasons of
+// the chip. Reasons that the chip does not distinguish, or that SAI cannot name, are in no Countable, or only in the
+// ..._ANY of their stage.
 type Countable struct {
-	SAI string // behind SAI_IN_DROP_REASON_ or SAI_OUT_DROP_REASON_
+	SAI string // name after SAI_IN_DROP_REASON_ or SAI_OUT_DROP_REASON_
 	Of  []Reason
 }
 
-// CountableIn are those of sai_in_drop_reason_t. All are counted at the port where the packet came in, but for what an
-// egress ACL drops, of which SAI has only this: that counts at the port where the ACL is.
+// CountableIn returns the reasons of sai_in_drop_reason_t. They count at the port where the packet arrived. The
+// exception is drops by an egress ACL, for which SAI has no other reason: these count at the port of the ACL.
 func CountableIn() []Countable {
 	return []Countable{
 		{"L2_ANY", []Reason{
@@ -40,7 +40,7 @@ func CountableIn() []Countable {
 	}
 }
 
-// CountableOut are those of sai_out_drop_reason_t, counted at the port where the packet was to leave.
+// CountableOut returns the reasons of sai_out_drop_reason_t, counted at the port where the packet was to leave.
 func CountableOut() []Countable {
 	return []Countable{{"L2_ANY", []Reason{EgressDown, EgressMTU}}}
 }

@@ -1,14 +1,14 @@
-// Package drop names why a chip drops frames.
+// Package drop names the reasons for which a chip drops frames.
 //
-// The reasons are a vocabulary that both engines share with those who read their counters. The code that
-// decides to drop a frame is not here.
+// The reasons are a vocabulary that both engines share with the readers of their counters. The code that decides to
+// drop a frame is elsewhere.
 package drop
 
-// A Reason says why a frame, or a copy of it, went no further.
+// A Reason is the reason why a frame, or a copy of it, was dropped.
 type Reason uint8
 
-// The reasons. Their numbers go out in reports, as tamtamDropReason, and collectors keep them: a number keeps its
-// meaning for ever, and a new reason takes the next one, wherever in the pipeline it belongs.
+// These are the reasons. Reports contain their numbers as tamtamDropReason, and collectors store them. So a number
+// keeps its meaning forever. A new reason gets the next number, independent of its position in the pipeline.
 const (
 	PortDown      Reason = 0
 	Runt          Reason = 1
@@ -50,11 +50,11 @@ const (
 	PortRemoved   Reason = 37
 	Decap         Reason = 38
 
-	NumReasons Reason = 39 // how many there are
+	NumReasons Reason = 39 // number of reasons
 )
 
-// reasons are all of them, in the words of reports and in a sentence, with what SAI's debug counters call them, where
-// they have a word (of SAI_IN_DROP_REASON_). Whoever lists reasons has them from here.
+// reasons holds all reasons: the name in reports, a text, and the closest name of SAI's debug counters (after
+// SAI_IN_DROP_REASON_). It is the only list of reasons.
 var reasons = [NumReasons]struct{ name, text, sai string }{
 	PortDown:      {"port-down", "ingress port is down", ""},
 	Runt:          {"runt", "no whole Ethernet header, VLAN tag included", ""},
@@ -97,7 +97,7 @@ var reasons = [NumReasons]struct{ name, text, sai string }{
 	Decap:         {"decap", "encapsulated, but its headers are damaged, or no session takes them off", "DECAP_ERROR"},
 }
 
-// String returns the reason in the words of reports.
+// String returns the name of the reason in reports.
 func (r Reason) String() string {
 	if r < NumReasons {
 		return reasons[r].name
@@ -105,7 +105,7 @@ func (r Reason) String() string {
 	return "unknown"
 }
 
-// SAI is what SAI's debug counters call the reason, or that which comes closest: "" if it has no word for it.
+// SAI returns the name of the reason in SAI's debug counters, or the closest one. It returns "" if SAI has none.
 func (r Reason) SAI() string {
 	if r >= NumReasons || reasons[r].sai == "" {
 		return ""
@@ -113,8 +113,8 @@ func (r Reason) SAI() string {
 	return "SAI_IN_DROP_REASON_" + reasons[r].sai
 }
 
-// AtEgress reports whether the reason counts at the port that the packet was to leave by, behind the ingress pipe; the
-// others count at the port that it came in by. (NoLAGMember does: there is no other port.)
+// AtEgress reports whether the reason counts at the port where the packet was to leave, after the ingress pipe. The
+// others count at the port where it arrived. NoLAGMember does too, since there is no other port.
 func (r Reason) AtEgress() bool {
 	switch r {
 	case EgressDown, EgressMTU, EgressACL, EgressProgram, PortRemoved:
@@ -123,11 +123,10 @@ func (r Reason) AtEgress() bool {
 	return r.AtQueue()
 }
 
-// AtQueue reports whether it is the packet's queue that did not take it.
+// AtQueue reports whether the packet's queue refused it.
 func (r Reason) AtQueue() bool { return r == Buffer || r == QueueLimit || r == WRED }
 
-// OfTrap reports whether it is a trap that takes packets out of forwarding which are dropped so: one that is not to
-// hand them to the CPU.
+// OfTrap reports whether the reason is for packets that a trap stops without handing them to the CPU.
 func (r Reason) OfTrap() bool {
 	switch r {
 	case Trap, Learning, TTL, NoNeighbor, L3MTU:
@@ -136,7 +135,7 @@ func (r Reason) OfTrap() bool {
 	return false
 }
 
-// Text says in a few words what became of the frame.
+// Text returns a short description of the reason.
 func (r Reason) Text() string {
 	if r < NumReasons {
 		return reasons[r].text

@@ -19,7 +19,7 @@ func ExampleReason() {
 	// buffer 1
 }
 
-// Each reason has a word of its own.
+// Each reason has its own word.
 func TestWords(t *testing.T) {
 	reasons := map[string]drop.Reason{}
 	for r := range drop.NumReasons {
@@ -34,13 +34,13 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// A number that has once gone out in a report means the same for ever. This list only grows, at its end: a line that
-// has to be changed for the test to pass is a reason that collectors now take for another.
+// A number that has once occurred in a report keeps its meaning forever. This list only grows at its end. If the test
+// fails until you change a line, collectors would confuse two reasons.
 func TestNumbersAreFixed(t *testing.T) {
 	frozen := []struct {
 		reason drop.Reason
 		word   string
-		at     string // where it counts
+		at     string // port at which it counts
 	}{
 		{0, "port-down", "in"}, {1, "runt", "in"}, {2, "oversize", "in"}, {3, "vlan-tag-filter", "in"}, {4, "no-vlan", "in"},
 		{5, "not-vlan-member", "in"}, {6, "source-address", "in"}, {7, "learning", "in"}, {8, "acl", "in"}, {9, "trap", "in"},
@@ -69,7 +69,7 @@ func TestNumbersAreFixed(t *testing.T) {
 	}
 }
 
-// What SAI has a word for is called by it.
+// Reasons that SAI names have SAI's name.
 func TestSAI(t *testing.T) {
 	for r, want := range map[drop.Reason]string{
 		drop.TTL: "SAI_IN_DROP_REASON_TTL", drop.NoRoute: "SAI_IN_DROP_REASON_LPM_MISS",

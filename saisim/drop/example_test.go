@@ -7,8 +7,8 @@ import (
 	"tamtam/saisim/drop"
 )
 
-// The reasons by their numbers, as docs/reference/drops.md has them: tamtamDropReason, what it is called,
-// forwardingStatus of RFC 7270, and SAI's name.
+// This lists the reasons by their numbers, as in docs/reference/drops.md: tamtamDropReason, its name, forwardingStatus
+// of RFC 7270, and SAI's name.
 func ExampleReason_numbers() {
 	fmt.Println("| reason | | forwardingStatus | SAI_IN_DROP_REASON_ | |")
 	fmt.Println("| --- | --- | --- | --- | --- |")

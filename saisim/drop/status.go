@@ -1,6 +1,6 @@
 package drop
 
-// status is the reason part of forwardingStatus (RFC 7270) of reasons that it has a word for.
+// status is the reason part of forwardingStatus (RFC 7270), for the reasons that RFC 7270 names.
 var status = [NumReasons]uint8{
 	ACL: 2, EgressACL: 2, // ACL drop
 	NoRoute: 3, Blackhole: 3, Route: 3, NoNextHop: 3, // unroutable
@@ -12,7 +12,7 @@ var status = [NumReasons]uint8{
 	EgressDown: 14, NoDestination: 14, NoLAGMember: 14, // bad output interface
 }
 
-// ForwardingStatus is what RFC 7270 calls the reason: of a packet that was dropped, or that the CPU has taken instead.
+// ForwardingStatus returns the status of RFC 7270 for a packet that was dropped, or was punted to the CPU instead.
 func (r Reason) ForwardingStatus(punted bool) uint8 {
 	const dropped, consumed, punt, incomplete = 0b10 << 6, 0b11 << 6, 1, 2
 	switch {

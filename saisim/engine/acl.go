@@ -203,7 +203,7 @@ func (c *acl) lookupIngress(p *port, pk *packet) {
 	c.buildKey(&k, pk)
 	if c.marking.used > 0 {
 		t = c.marking.markReading(pk)
-		k[9] = k[9]&(1<<32-1) | uint64(c.marking.timeLookup(pk, t.at))<<32 // replaces what a program has set
+		k[9] = k[9]&(1<<32-1) | uint64(c.marking.timeLookup(pk, t.at))<<32 // replaces the value set by a program
 	}
 	x := crossing{in: pk.in, out: CPUPort, inLAG: pk.lag}
 	if len(tables) == 1 && len(more) == 0 && c.found == nil {

@@ -30,7 +30,7 @@ type core struct {
 	prof  profile.Profile
 }
 
-// schedule holds the current cycle and what is due at later ones.
+// schedule holds the current cycle and the events due at later ones.
 type schedule struct {
 	now      Cycle
 	stepping bool      // event by event, and no packet takes a shortcut

@@ -35,8 +35,8 @@
 // copy of the whole engine. finding then holds the findings of stations in their tables, and counts the changes of
 // their counters.
 //
-// [Engine] wires the stations: each knows only those below it, and all share a core. The chapters below define what
-// they do with a packet.
+// [Engine] wires the stations: each uses only those below it, and all share a core. The chapters below define what they
+// do with a packet.
 //
 // What belongs here: rows, profiles, programs and frames. What does not: SAI, which package objects translates to rows;
 // locks, because the chip's lock covers everything here; the wall clock.

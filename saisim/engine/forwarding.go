@@ -5,8 +5,8 @@
 // sessions copy it, the drop is at the cycle queue, after those copies.
 //
 // PRE-INGRESS, stage 0, before everything else: the tables of the switch's PRE_INGRESS_ACL. Their entries count and
-// mirror, and have no other effect. The key has the fields that the parser knows: headers, port, traffic class. The
-// VLAN is that of the C-tag, otherwise the port's or the LAG's. It is 0 at a router interface without tag.
+// mirror, and have no other effect. The key has the fields of the parser: headers, port, traffic class. The VLAN is
+// that of the C-tag, otherwise the port's or the LAG's. It is 0 at a router interface without tag.
 //
 // ADMIT, stage 0. The port's ingress mirror sessions are noted. If the source MAC address is a group address, the
 // reason is source-address, whatever follows. The frame's VLAN is that of its outer tag if that is a C-tag (0x8100)

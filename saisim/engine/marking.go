@@ -1,9 +1,9 @@
 // # Alternate marking
 //
 // This implements AM-PM's tables 1 to 6 in the scalable form of section 3.5 of the paper: a few rules per profile, two
-// ACL entries per flow. All of it happens in the ingress ACL stage, at once for one packet. T is the chip's time of day
-// at the packet's ingress timestamp point, in whole nanoseconds, as in a tail-stamp record. For an interval of 2^n s, Q
-// = floor(4 T / 2^n), the period is Q/4, the time bit its lowest bit, the slot Q mod 4.
+// ACL entries per flow. All of it happens in the ingress ACL stage, in one step for each packet. T is the chip's time
+// of day at the packet's ingress timestamp point, in whole nanoseconds, as in a tail-stamp record. For an interval of
+// 2^n s, Q = floor(4 T / 2^n), the period is Q/4, the time bit its lowest bit, the slot Q mod 4.
 //
 // A packet is eligible for a profile if it has all marks of the profile. dscpN is in IPv4 and IPv6 headers,
 // ipv4-reserved (bit 15 of the fragment field) in IPv4 headers, both well-formed. ipv6-altmark-l and -d are in the

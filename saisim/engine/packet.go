@@ -382,7 +382,7 @@ type marks struct {
 type mssEdit struct{ value, at, tcp uint16 }
 
 // stampResult is the result for a copy that a tail-stamping session matched. The order is that of the words in a
-// counter window.
+// register read.
 type stampResult uint8
 
 const (

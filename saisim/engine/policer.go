@@ -31,7 +31,7 @@ type policer struct {
 // A bucket holds at most size parts of tokens.
 type bucket struct{ has, size, rate uint64 }
 
-// fill adds the tokens of some cycles, and returns the number of parts that found no room. Counts of 2^64 and more
+// fill adds the tokens of some cycles, and returns the number of parts beyond the capacity. Counts of 2^64 and more
 // become 2^64-1.
 func (b *bucket) fill(cycles Cycle) (over uint64) {
 	hi, lo := bits.Mul64(b.rate, uint64(cycles))

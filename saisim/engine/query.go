@@ -49,7 +49,7 @@ func (c *Engine) InterfaceCounts(id config.ID) [NumInterfaceCounts]uint64 {
 // An ACLCount holds the values of an ACL counter.
 type ACLCount struct {
 	Packets, Bytes uint64
-	Stamps         [NumStampResults]uint64 // as in a counter window of tail-stamping
+	Stamps         [NumStampResults]uint64 // as in a register read of tail-stamping
 }
 
 // ACLCount returns the values of a counter.

@@ -15,7 +15,7 @@ type pathTable struct {
 	words int        // number of words of passed.ran that the graph's tables need
 	slots []pathSlot // twice MaxPaths; a slot without packets is free
 	n     int
-	// All packets, and those whose path found no room.
+	// All packets, and those whose path was beyond the limit.
 	packets, other uint64
 }
 
@@ -33,7 +33,7 @@ func (t *pathTable) begin(g *chipGraph) {
 	t.graph, t.words, t.n, t.packets, t.other = g, (len(g.program)+63)/64, 0, 0, 0
 }
 
-// find returns the slot of a path. It adds the path if necessary, and returns nil if there is no room.
+// find returns the slot of a path. It adds the path if necessary, and returns nil if the table is full.
 func (t *pathTable) find(p *passed) *pathSlot {
 	h := uint64(p.fixed)
 	for i := range t.words {
@@ -57,7 +57,7 @@ func (t *pathTable) find(p *passed) *pathSlot {
 	}
 }
 
-// counted returns the number of all packets, and of those whose path found no room.
+// counted returns the number of all packets, and of those whose path was beyond the limit.
 func (t *pathTable) counted() (packets, other uint64) { return t.packets, t.other }
 
 // counts returns the counted paths.

@@ -140,7 +140,7 @@ func (r *clockReader) open(t *Clock, c Cycle) (tailstamp.Timestamp, bool) {
 	return tailstamp.Timestamp{Seconds: r.seconds, Nanoseconds: uint32(r.rest / t.hz)}, r.unsync
 }
 
-// Status returns the clock's state at a cycle, for counter windows.
+// Status returns the clock's state at a cycle, for register reads.
 func (t *Clock) Status(now Cycle) altmark.ChipClock {
 	at, unsync := t.read(now)
 	return altmark.ChipClock{At: altmark.Time(at), Synchronised: !unsync, Steps: t.steps}

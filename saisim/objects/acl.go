@@ -9,12 +9,12 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// acls are the tables, groups, entries, ranges and counters of ACLs.
+// acls is the area of the tables, groups, entries, ranges and counters of ACLs.
 type acls struct {
 	*core
 	entriesUsed, tablesUsed byStage
-	rangesUsed              uint64                 // range checkers, by index
-	labelled                map[string][]config.ID // counters
+	rangesUsed              uint64                 // bit set of used range checkers
+	labelled                map[string][]config.ID // counters by label
 	fields                  map[sai.AttrID]config.ACLField
 	actions                 map[sai.AttrID]aclAction
 	marked                  markFlows
@@ -25,7 +25,7 @@ func newACLs(c *core) *acls {
 		marked: newMarkFlows()}
 }
 
-// byStage are numbers for each stage.
+// byStage holds a number for each stage.
 type byStage [config.NumStages]uint32
 
 // aclStage returns the stage of a table or group.
@@ -41,7 +41,7 @@ func stageOf(v sai.Value) config.Stage {
 	return config.Ingress
 }
 
-// stages are SAI's of the chip, in the order of [config.Stage].
+// stages returns SAI's values for the stages of the chip, in the order of [config.Stage].
 func (as *acls) stages() []sai.Enum {
 	all := []sai.Enum{sai.ACLStageIngress, sai.ACLStageEgress}
 	if preIngress(&as.prof) {
@@ -50,7 +50,7 @@ func (as *acls) stages() []sai.Enum {
 	return all
 }
 
-// preIngress says whether a chip has the stage behind the parser, as those do that record tables.
+// preIngress reports whether a chip has the stage after the parser. Chips that record tables have it.
 func preIngress(p *profile.Profile) bool { return p.TableRecord.Bits > 0 }
 
 func bindPoints() []sai.Enum {
@@ -58,8 +58,8 @@ func bindPoints() []sai.Enum {
 		sai.ACLBindPointTypeSwitch}
 }
 
-// checkBinds refuses what cannot be bound to a bind point: a table or group of another stage than that
-// of the attribute, or one that was not created for it. The attributes are in the order of stages.
+// checkBinds rejects bindings that are not allowed at a bind point: a table or group of another stage than the
+// attribute's, or one that was created for other bind points. The attributes are in the order of stages.
 func (as *acls) checkBinds(o *object, point sai.Enum, attrs ...sai.AttrID) error {
 	for stage, id := range attrs {
 		a := sai.Attr{ID: id, Value: o.ref(id)}
@@ -89,7 +89,7 @@ func (as *acls) groupsByBindPoint() sai.ACLResources {
 	return as.resources(as.prof.ACL.Groups, as.groupsUsed())
 }
 
-// resources is what is left of tables or groups.
+// resources returns the number of tables or groups left, by stage and bind point.
 func (as *acls) resources(limit uint32, used byStage) (r sai.ACLResources) {
 	for stage, s := range as.stages() {
 		for _, p := range bindPoints() {
@@ -102,38 +102,38 @@ func (as *acls) resources(limit uint32, used byStage) (r sai.ACLResources) {
 	return r
 }
 
-// An aclTable is what the store keeps of an ACL_TABLE object.
+// An aclTable is the state that the store keeps for an ACL_TABLE object.
 type aclTable struct {
 	o       *object
 	stage   config.Stage
 	size    uint32
 	entries uint32
 	bind    []sai.Enum // bind point types
-	actions []sai.Enum // allowed ones
-	text    string     // what it was created from: it decides between tables of one priority
+	actions []sai.Enum // allowed action types
+	text    string     // attributes at creation: they decide the order of tables of equal priority
 }
 
-// An aclGroup is what the store keeps of an ACL_TABLE_GROUP object.
+// An aclGroup is the state that the store keeps for an ACL_TABLE_GROUP object.
 type aclGroup struct {
 	stage   config.Stage
 	bind    []sai.Enum
-	members []*object // in the order in which they were made
+	members []*object // in the order of their creation
 }
 
-// An aclEntry is what the store keeps of an ACL_ENTRY object.
+// An aclEntry is the state that the store keeps for an ACL_ENTRY object.
 type aclEntry struct {
 	table *aclTable
-	index uint32 // of alternate marking
-	marks bool   // it has one
+	index uint32 // flow index of alternate marking
+	marks bool   // the entry has a flow index
 }
 
-// An aclAction is the name of an action attribute in the lists of tables, and what it makes an entry do.
+// An aclAction is the name of an action attribute in the lists of tables, and the action of an entry.
 type aclAction struct {
 	listed sai.Enum
 	kind   config.ACLActionKind
 }
 
-// allowsField refuses a match that the table was not created for.
+// allowsField rejects a match that the table was not created for.
 func (t *aclTable) allowsField(c *core, a sai.Attr, f sai.Field) error {
 	if a.ID != sai.ACLEntryAttrFieldACLRangeType {
 		if !t.o.flag(tableField(a.ID)) {
@@ -152,7 +152,7 @@ func (t *aclTable) allowsField(c *core, a sai.Attr, f sai.Field) error {
 	return nil
 }
 
-// allowsAction refuses an action that the table was not created for.
+// allowsAction rejects an action that the table was not created for.
 func (t *aclTable) allowsAction(known map[sai.AttrID]aclAction, a sai.Attr) error {
 	if !slices.Contains(t.actions, known[a.ID].listed) {
 		return badValue(a.ID, sai.StatusInvalidParameter, "the table does not have the action")
@@ -160,20 +160,20 @@ func (t *aclTable) allowsAction(known map[sai.AttrID]aclAction, a sai.Attr) erro
 	return nil
 }
 
-// entriesLeft returns the number of entries that a table still has room for.
+// entriesLeft returns how many more entries fit into a table.
 func (as *acls) entriesLeft(t *aclTable) uint32 {
 	return min(t.size-t.entries, as.prof.ACL.Entries-as.entriesUsed[t.stage])
 }
 
-// tableField returns a table's attribute for a field of entries; SAI numbers both in the same order.
+// tableField returns a table's attribute for a field of entries. SAI numbers both in the same order.
 func tableField(entry sai.AttrID) sai.AttrID {
 	return entry - sai.AttrID(sai.ObjectTypeACLEntry)<<32 + sai.AttrID(sai.ObjectTypeACLTable)<<32
 }
 
-// markFlows are what the ACL entries of flows of alternate marking match besides what they say themselves.
+// markFlows holds the matches that ACL entries for flows of alternate marking have in addition to their attributes.
 type markFlows struct {
 	of      map[uint32]altmark.ChipFlowOf // by index
-	entries map[uint32][]sai.OID          // that name an index
+	entries map[uint32][]sai.OID          // entries that name an index
 }
 
 func newMarkFlows() markFlows {

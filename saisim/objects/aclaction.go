@@ -7,7 +7,7 @@ import (
 	"tamtam/saisim/config"
 )
 
-// entryActions are the entry's action attributes.
+// entryActions returns the action attributes of entries.
 func entryActions() map[sai.AttrID]aclAction {
 	return map[sai.AttrID]aclAction{
 		sai.ACLEntryAttrActionPacketAction:              {sai.ACLActionTypePacketAction, config.ActPacket},
@@ -23,7 +23,7 @@ func entryActions() map[sai.AttrID]aclAction {
 		sai.ACLEntryAttrActionTAMObject:                 {sai.ACLActionTypeTAMObject, config.ActTAM},
 		sai.ACLEntryAttrActionIngressSamplepacketEnable: {sai.ACLActionTypeIngressSamplepacketEnable, config.ActSample},
 		sai.ACLEntryAttrActionEgressSamplepacketEnable:  {sai.ACLActionTypeEgressSamplepacketEnable, config.ActSample},
-		// They decide what the object above does, and are no actions of their own in rows.
+		// They qualify the object above, and are not actions of their own in rows.
 		sai.ACLEntryAttrActionIntInsert: {sai.ACLActionTypeIntInsert, config.NumACLActions},
 		sai.ACLEntryAttrActionIntDelete: {sai.ACLActionTypeIntDelete, config.NumACLActions},
 	}
@@ -68,7 +68,7 @@ func aclCapability(stage config.Stage) sai.ACLCapability {
 	return sai.ACLCapability{Actions: aclActions(stage)}
 }
 
-// addAction adds one action to the row of an entry.
+// addAction adds an action to the row of an entry.
 func (as *acls) addAction(r *config.ACLEntry, t *aclTable, a sai.Attr, param sai.Value) error {
 	if err := t.allowsAction(as.actions, a); err != nil {
 		return err
@@ -100,7 +100,7 @@ func (as *acls) addAction(r *config.ACLEntry, t *aclTable, a sai.Attr, param sai
 	return nil
 }
 
-// checkActionNumber refuses an action whose parameter is out of range.
+// checkActionNumber rejects an action whose parameter is out of range.
 func checkActionNumber(a sai.Attr, v uint64) error {
 	switch {
 	case a.ID == sai.ACLEntryAttrActionSetTC && v > maxTrafficClasses-1:
@@ -111,7 +111,7 @@ func checkActionNumber(a sai.Attr, v uint64) error {
 	return nil
 }
 
-// checkActionObject refuses an action with an object that it cannot have; none: it names no object.
+// checkActionObject rejects an action with an unsuitable object. none reports that the action names no object.
 func (as *acls) checkActionObject(t *aclTable, a sai.Attr, v sai.OID) (none bool, err error) {
 	switch a.ID {
 	case sai.ACLEntryAttrActionCounter:

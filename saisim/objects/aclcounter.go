@@ -52,7 +52,7 @@ func (as *acls) counterKind() *kind {
 	}
 }
 
-// relabel moves a counter from one label to another; "" is no label.
+// relabel moves a counter from one label to another. An empty label means none.
 func (as *acls) relabel(o *object, was, is string) {
 	as.labelled[was] = slices.DeleteFunc(as.labelled[was], func(x config.ID) bool { return x == o.id() })
 	if len(as.labelled[was]) == 0 {

@@ -54,7 +54,8 @@ func (as *acls) createEntry(o *object) error {
 	return nil
 }
 
-// entriesAvailable returns how many entries a table still has room for; without a table, the chip.
+// entriesAvailable returns how many more entries fit into a table. Without a table, it returns the entry limit of the
+// chip.
 func (as *acls) entriesAvailable(attrs []sai.Attr) (uint64, error) {
 	v, ok := sai.Find(attrs, sai.ACLEntryAttrTableID)
 	if !ok {
@@ -80,7 +81,7 @@ func (as *acls) putEntry(o *object, e *aclEntry) error {
 	return nil
 }
 
-// entryRow is the row that follows from an entry's attributes.
+// entryRow returns the row that follows from an entry's attributes.
 func (as *acls) entryRow(o *object, t *aclTable) (config.ACLEntry, error) {
 	r := config.ACLEntry{
 		ID: o.id(), Table: t.o.id(), Priority: uint32(o.number(sai.ACLEntryAttrPriority)),
@@ -96,7 +97,7 @@ func (as *acls) entryRow(o *object, t *aclTable) (config.ACLEntry, error) {
 		}
 	}
 	r.Matches, r.Actions = make([]config.ACLMatch, 0, fields), make([]config.ACLAction, 0, len(o.attrs)-fields)
-	var buf [2][8]string // entries are made by the hundred thousand
+	var buf [2][8]string // for speed: control planes make entries by the hundred thousand
 	matches, does := buf[0][:0], buf[1][:0]
 	for _, a := range o.attrs {
 		switch v := a.Value.(type) {
@@ -132,7 +133,7 @@ func (as *acls) entryRow(o *object, t *aclTable) (config.ACLEntry, error) {
 	return r, nil
 }
 
-// MatchAnew puts the rows of the entries of an index again. They have been put before, so nothing is wrong with them.
+// MatchAnew puts the rows of the entries of an index again. They have been put before, so they are valid.
 func (as *acls) MatchAnew(index uint32) {
 	for _, oid := range as.marked.entries[index] {
 		o := as.objects[oid]
@@ -142,7 +143,7 @@ func (as *acls) MatchAnew(index uint32) {
 	}
 }
 
-// checkPriority refuses a priority that was set and is out of range.
+// checkPriority rejects an explicit priority that is out of range.
 func (as *acls) checkPriority(o *object, priority uint32) error {
 	a := &as.prof.ACL
 	_, given := sai.Find(o.attrs, sai.ACLEntryAttrPriority)
@@ -153,7 +154,7 @@ func (as *acls) checkPriority(o *object, priority uint32) error {
 	return nil
 }
 
-// text returns an attribute's meaning without object ids: equal for equal meaning.
+// text returns the meaning of an attribute without object ids. It is equal for equal meaning.
 func (as *acls) text(a sai.Attr, v sai.Value) string {
 	var what string
 	switch v := v.(type) {

@@ -77,7 +77,7 @@ func (as *acls) match(t *aclTable, a sai.Attr, f sai.Field) (config.ACLMatch, er
 	case config.FieldIPType, config.FieldFragment, config.FieldTags:
 		v, _ := f.Data.(sai.Enum)
 		m.Value[1], err = enumValue(a, m.Field, v)
-	case config.FieldTailstamp: // the kind's enums say that there is one value
+	case config.FieldTailstamp: // the kind's enums allow a single value
 	default:
 		m.Value, m.Mask, err = matchBits(a, m.Field.Bits(), f)
 	}
@@ -109,7 +109,7 @@ func matchBits(a sai.Attr, bits int, f sai.Field) (value, mask [2]uint64, err er
 	return value, mask, nil
 }
 
-// scalar returns the number that stands for a value in the key.
+// scalar returns the number by which a value is represented in the key.
 func scalar(v sai.Value) (uint64, bool) {
 	switch v := v.(type) {
 	case sai.Uint:
@@ -125,8 +125,7 @@ func scalar(v sai.Value) (uint64, bool) {
 	return 0, false
 }
 
-// enumValue returns one of the values of a field that the chip matches; rows have them in the order of
-// SAI.
+// enumValue returns the number of a field value, if the chip matches it. Rows have the values in SAI's order.
 func enumValue(a sai.Attr, f config.ACLField, v sai.Enum) (uint64, error) {
 	last := sai.Enum(config.ARPReply)
 	switch f {
@@ -141,7 +140,7 @@ func enumValue(a sai.Attr, f config.ACLField, v sai.Enum) (uint64, error) {
 	return uint64(v), nil
 }
 
-// matchPorts returns front-panel ports, or one LAG.
+// matchPorts returns the ids of front-panel ports, or of one LAG.
 func (as *acls) matchPorts(a sai.Attr, v sai.Value) ([]config.ID, error) {
 	oids, list := v.(sai.OIDs)
 	if oid, ok := v.(sai.OID); ok && !list {

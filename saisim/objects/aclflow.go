@@ -9,7 +9,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// markIndex is the index of the flow that a row's entry is of, false if it is of none.
+// markIndex returns the flow index of a row's entry. It returns false if the entry is not for a flow.
 func (as *acls) markIndex(r *config.ACLEntry) (uint32, bool) {
 	for _, a := range r.Actions {
 		if a.Kind == config.ActSetMeta && a.Number>>28 == 0xa && as.prof.AltMark.Flows > 0 {
@@ -19,11 +19,11 @@ func (as *acls) markIndex(r *config.ACLEntry) (uint32, bool) {
 	return 0, false
 }
 
-// matchFlow adds to an entry's row what its index wants, and returns what the entry says by that.
+// matchFlow adds the match for the entry's flow index to its row, and returns the text of that match.
 func (as *acls) matchFlow(r *config.ACLEntry) (says string) {
 	index, ok := as.markIndex(r)
 	wants, some := as.marked.of[index]
-	if !ok || !some || wants.Encap != nil { // packets have no option yet
+	if !ok || !some || wants.Encap != nil { // packets do not have the option yet
 		return ""
 	}
 	id := uint64(wants.FlowMonID)
@@ -33,7 +33,7 @@ func (as *acls) matchFlow(r *config.ACLEntry) (says string) {
 	return "flow-mon-id=" + strconv.FormatUint(id, 10)
 }
 
-// followFlow notes which index an entry names, instead of the one that it named before.
+// followFlow records the index that an entry names, in place of the previous one.
 func (as *acls) followFlow(e *aclEntry, oid sai.OID, r *config.ACLEntry) {
 	as.unfollowFlow(e, oid)
 	if e.index, e.marks = as.markIndex(r); e.marks {
@@ -52,8 +52,8 @@ func (as *acls) unfollowFlow(e *aclEntry, oid sai.OID) {
 	e.marks = false
 }
 
-// SetFlow sets what packets of a flow's index have.
+// SetFlow sets the option that packets of a flow's index have.
 func (as *acls) SetFlow(f altmark.ChipFlowOf) { as.marked.of[f.Index] = f }
 
-// ForgetFlow takes back what packets of an index have.
+// ForgetFlow removes the option that packets of an index have.
 func (as *acls) ForgetFlow(index uint32) { delete(as.marked.of, index) }

@@ -38,8 +38,8 @@ func (as *acls) groupKind() *kind {
 	}
 }
 
-// groupRow returns the row of a group with its members: the higher priority first, at equal priority by
-// what the tables were created from.
+// groupRow returns the row of a group with its members by descending priority. Members of equal priority are in the
+// order of their tables' creation attributes.
 func (as *acls) groupRow(o *object) config.ACLGroup {
 	r := config.ACLGroup{
 		ID: o.id(), Stage: o.self.(*aclGroup).stage,

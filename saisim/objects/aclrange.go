@@ -14,7 +14,7 @@ func (as *acls) rangeKind() *kind {
 		create: func(o *object) error {
 			limit, _ := o.attr(sai.ACLRangeAttrLimit).(sai.Range)
 			o.self = config.ACLRange{
-				ID: o.id(), Index: bits.TrailingZeros64(^as.rangesUsed), // there is one: the kind's max says so
+				ID: o.id(), Index: bits.TrailingZeros64(^as.rangesUsed), // one is free, since the kind's max ensures it
 				Of:  rangeOf()[o.enum(sai.ACLRangeAttrType)],
 				Min: uint32(limit.Min), Max: uint32(limit.Max),
 			}
@@ -26,7 +26,7 @@ func (as *acls) rangeKind() *kind {
 	}
 }
 
-// rangeOf says what a type of range compares.
+// rangeOf returns the field that each type of range compares.
 func rangeOf() map[sai.Enum]config.RangeOf {
 	return map[sai.Enum]config.RangeOf{
 		sai.ACLRangeTypeL4SrcPortRange: config.RangeL4Src, sai.ACLRangeTypeL4DstPortRange: config.RangeL4Dst,

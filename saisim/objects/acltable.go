@@ -97,7 +97,7 @@ func (as *acls) getTable(o *object, id sai.AttrID) sai.Value {
 	return nil
 }
 
-// tablesLeft returns the number of tables left at the stage that the attributes name (ingress if none).
+// tablesLeft returns the number of tables left at the stage in the attributes, or at ingress if they name none.
 func (as *acls) tablesLeft(attrs []sai.Attr) uint32 {
 	v, _ := sai.Find(attrs, sai.ACLTableAttrACLStage)
 	stage := stageOf(v)

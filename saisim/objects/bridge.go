@@ -2,12 +2,12 @@ package objects
 
 import "tamtam/sai"
 
-// A bridge is the VLANs, the bridge ports, and the addresses known behind them.
+// A bridge is the area of VLANs, bridge ports, and the addresses known at them.
 type bridge struct {
 	*core
-	acls        *acls              // what is bound to VLANs
+	acls        *acls              // for bindings to VLANs
 	bridgePorts []*object          // in the order of their creation
-	vlanIDs     map[uint16]sai.OID // of VLANs, also of removed ones
+	vlanIDs     map[uint16]sai.OID // VLAN objects by VID, including removed ones
 	fdbNotify   bool
 }
 

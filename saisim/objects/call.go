@@ -5,7 +5,7 @@ import (
 	"tamtam/saisim/engine"
 )
 
-// The calls of SAI, on one object each.
+// This file contains the calls of SAI, each on one object.
 
 // Create creates an object.
 func (s *Store) Create(t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
@@ -27,10 +27,10 @@ func (s *Store) Create(t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
 	return o.key.OID, nil
 }
 
-// CreateEntry creates an object that is named by an entry.
+// CreateEntry creates an object whose key is an entry.
 func (s *Store) CreateEntry(e sai.Entry, attrs []sai.Attr) error {
 	if o := s.entries[e]; o != nil && len(o.attrs) == 0 {
-		s.forget(o.key) // learned: gives way
+		s.forget(o.key) // a learned entry is replaced
 	}
 	if err := s.valid.CheckCreateEntry(e, attrs); err != nil {
 		return err
@@ -143,7 +143,7 @@ func (s *Store) Get(k sai.Key, want []sai.Attr) ([]sai.Attr, error) {
 	return got, overflow
 }
 
-// value returns an attribute's value, nil if the chip has none.
+// value returns an attribute's value, or nil if the chip has none.
 func (s *Store) value(o *object, id sai.AttrID) sai.Value {
 	var v sai.Value
 	if k := s.kinds[typeOf(o.key)]; k.live[id] != nil {
@@ -203,7 +203,7 @@ func (s *Store) statsOf(k sai.Key, ids []sai.StatID) (*object, *kind, error) {
 // Flush removes the FDB entries that the attributes of an FDB_FLUSH select.
 func (s *Store) Flush(attrs []sai.Attr) error { return s.bridge.flush(attrs) }
 
-// SetLink sets whether a port has a link; a new port has one. It returns false if there is no such port.
+// SetLink sets whether a port has a link. A new port has one. SetLink returns false if there is no such port.
 func (s *Store) SetLink(id engine.PortID, up bool) bool {
 	p := s.ports.byID(id)
 	if p == nil {
@@ -212,8 +212,8 @@ func (s *Store) SetLink(id engine.PortID, up bool) bool {
 	return s.setWire(p, up, p.stampMTU)
 }
 
-// SetWire sets whether a port has a link, and the longest frame with a stamp, FCS included, that the wire takes;
-// 0: as much as the port's MTU. It returns false if there is no such port.
+// SetWire sets whether a port has a link, and the longest frame with a stamp that the wire carries, including the FCS.
+// Zero means the port's MTU. SetWire returns false if there is no such port.
 func (s *Store) SetWire(id engine.PortID, up bool, stampMTU uint32) bool {
 	p := s.ports.byID(id)
 	if p == nil {
@@ -229,8 +229,7 @@ func (s *Store) setWire(p *port, up bool, stampMTU uint32) bool {
 	return true
 }
 
-// AddLost counts frames that were lost between the chip's port and what is at its other end. It returns false if
-// there is no such port.
+// AddLost counts frames that were lost between the chip's port and its peer. It returns false if there is no such port.
 func (s *Store) AddLost(id engine.PortID, in, out uint64) bool {
 	p := s.ports.byID(id)
 	if p == nil {
@@ -241,7 +240,7 @@ func (s *Store) AddLost(id engine.PortID, in, out uint64) bool {
 	return true
 }
 
-// LostIn is how many frames were lost before the ports that there are, as AddLost has counted them.
+// LostIn returns the number of frames that were lost before the existing ports, as counted by AddLost.
 func (s *Store) LostIn() (n uint64) {
 	for _, id := range s.Ports() {
 		n += s.ports.byID(id).lost.in
@@ -266,13 +265,13 @@ func (s *Store) PortByName(name string) (engine.PortID, bool) {
 	return 0, false
 }
 
-// PortAdmin reports whether a port's admin state is up; false if there is no such port.
+// PortAdmin reports whether a port's admin state is up. It returns false if there is no such port.
 func (s *Store) PortAdmin(id engine.PortID) bool {
 	p := s.ports.byID(id)
 	return p != nil && p.o.flag(sai.PortAttrAdminState)
 }
 
-// PortName returns the name of a port's host interface, "" if it has none.
+// PortName returns the name of a port's host interface, or "" if it has none.
 func (s *Store) PortName(id engine.PortID) string {
 	if p := s.ports.byID(id); p != nil {
 		return p.name

@@ -6,7 +6,7 @@ import (
 	"tamtam/sai"
 )
 
-// AttrCapability returns what can be done with an attribute on this chip.
+// AttrCapability returns the operations that this chip supports for an attribute.
 func (s *Store) AttrCapability(id sai.AttrID) (sai.Capability, error) {
 	m := sai.Meta(id)
 	if m == nil {
@@ -45,7 +45,7 @@ func (s *Store) StatsCapability(t sai.ObjectType) ([]sai.StatID, error) {
 	return nil, refuse("query", t, 0, sai.StatusNotSupported, "the chip counts nothing there")
 }
 
-// Availability returns how many more objects of a type and with these attributes there is room for.
+// Availability returns how many more objects of a type with these attributes can be created.
 func (s *Store) Availability(t sai.ObjectType, attrs []sai.Attr) (uint64, error) {
 	k := s.kinds[t]
 	if k == nil {

@@ -11,8 +11,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A core is what all areas share: the objects by their names, the rows that they stand for, and what
-// the store is made from.
+// A core is the state that all areas share: the objects by their names, their rows, and the inputs of the store.
 type core struct {
 	engine *engine.Engine
 	prof   profile.Profile
@@ -20,7 +19,7 @@ type core struct {
 	notes  []sai.Notification // not yet returned by Notes
 
 	tables config.Set
-	change config.Change // of the current call
+	change config.Change // change of the current call
 
 	valid   *sai.Validator
 	kinds   map[sai.ObjectType]*kind
@@ -33,10 +32,10 @@ type core struct {
 	defaults
 }
 
-// defaults are the objects that the switch is created with.
+// defaults holds the objects that are created with the switch.
 type defaults struct{ cpu, defaultVLAN, defaultBridge, defaultRouter, defaultGroup *object }
 
-// reset forgets all objects and rows, but not the notifications to be delivered.
+// reset removes all objects and rows, but not the notifications to be delivered.
 func (c *core) reset() {
 	*c = core{
 		engine: c.engine, prof: c.prof, cfg: c.cfg, notes: c.notes,
@@ -48,7 +47,7 @@ func (c *core) reset() {
 
 func (c *core) notify(n sai.Notification) { c.notes = append(c.notes, n) }
 
-// find returns the object with a key, nil if there is none.
+// find returns the object with a key, or nil if there is none.
 func (c *core) find(k sai.Key) *object {
 	if k.Entry != nil {
 		return c.entries[k.Entry]
@@ -59,7 +58,8 @@ func (c *core) find(k sai.Key) *object {
 	return nil
 }
 
-// self returns what the store keeps of an object, false if it is something else or nothing.
+// self returns the state that the store keeps for an object. It returns false if there is none, or if it is of another
+// type.
 func self[T any](c *core, oid sai.OID) (t T, ok bool) {
 	if o := c.objects[oid]; o != nil {
 		t, ok = o.self.(T)
@@ -67,8 +67,7 @@ func self[T any](c *core, oid sai.OID) (t T, ok bool) {
 	return t, ok
 }
 
-// newOID returns an object id: the type in the upper 16 bits, as SAI
-// implementations do, and a number.
+// newOID returns an object id: the type in the upper 16 bits, as in other SAI implementations, and a number.
 func (c *core) newOID(t sai.ObjectType) sai.OID {
 	c.made[t]++
 	return sai.OID(uint64(t)<<48 | c.made[t])
@@ -106,7 +105,7 @@ func typeOf(k sai.Key) sai.ObjectType {
 	return k.Type
 }
 
-// make creates an object without the checks of a call: they have been made, or the store itself wants the object.
+// make creates an object without the checks of a call. They have been made, or the store creates the object itself.
 func (c *core) make(k sai.Key, attrs []sai.Attr) (*object, error) {
 	o := &object{key: k, attrs: slices.Clone(attrs)}
 	kd := c.kinds[typeOf(k)]
@@ -163,29 +162,29 @@ func (c *core) admitCreate(t sai.ObjectType, attrs []sai.Attr) error {
 	return nil
 }
 
-// Config is what a store is made from.
+// Config holds the inputs of a store.
 type Config struct {
 	Profile profile.Profile
 	// Start is the time of day at cycle 0.
 	Start time.Time
-	// Kernel says what the kernel knows of the clock that the chip's follows; nil: it follows none.
+	// Kernel returns the kernel's state of the clock that the chip's clock follows. nil means that it follows none.
 	Kernel func() altmark.KernelClock
-	// Oracle: flows of sketch tasks are counted exactly, and can be read.
+	// Oracle enables exact counts of the flows of sketch tasks, which can be read.
 	Oracle bool
-	// Wired names host interfaces whose ports have no link until somebody says that they have.
+	// Wired names host interfaces whose ports have no link until it is set.
 	Wired map[string]bool
-	// HostInterfaces is called with the host interfaces of ports when one has changed; nil: nobody is interested.
+	// HostInterfaces is called with the host interfaces of ports when one has changed. nil means no observer.
 	HostInterfaces func([]config.HostInterface)
-	// Changed is called with every change of the rows as it takes effect; it must not keep it. nil: nobody listens.
+	// Changed is called with every change of the rows as it takes effect, and must not keep it. nil means no observer.
 	Changed func(config.Change)
 }
 
-// put and drop collect what a call of SAI does to the tables; commit carries it out.
+// put and drop collect the changes of the tables by a call of SAI. commit applies them.
 func (c *core) put(r config.Row) { c.change.Put(r) }
 
 func (c *core) drop(r config.Row) { c.change.Remove(r) }
 
-// commit makes the collected change take effect, all at once.
+// commit applies the collected change atomically.
 func (c *core) commit() {
 	if len(c.change) == 0 {
 		return
@@ -197,20 +196,20 @@ func (c *core) commit() {
 	c.change = c.change[:0]
 }
 
-// discard drops what a failing call has collected.
+// discard drops the change that a failing call has collected.
 func (c *core) discard() { c.change = c.change[:0] }
 
-// row returns an object's row, false if it has none or one of another table.
+// row returns an object's row. It returns false if the object has none, or one of another table.
 func row[R config.Row](c *core, oid sai.OID) (R, bool) {
 	return config.Find[R](c.tables, config.ID(oid))
 }
 
-// uses says what a port, a LAG or a VLAN is used as.
+// uses records how a port, a LAG or a VLAN is used.
 type uses struct{ inLAG, bridged, routed bool }
 
 func (u *uses) used() *uses { return u }
 
-// usesOf returns how a port, a LAG or a VLAN is used; nil: it is another object.
+// usesOf returns how a port, a LAG or a VLAN is used. It returns nil for any other object.
 func (c *core) usesOf(oid sai.OID) *uses {
 	if x, ok := self[interface{ used() *uses }](c, oid); ok {
 		return x.used()

@@ -8,28 +8,28 @@ import (
 	"tamtam/saisim/drop"
 )
 
-// debugCounters count drops by SAI's reasons. The packet path knows nothing of them: it counts each of its own reasons
-// at every port, and a counter is a sum of those, less what that was when the counter began.
+// debugCounters count drops by SAI's reasons. The packet path does not have these counters: it counts each of its own
+// reasons at every port. A debug counter is a sum of those, less the sum at its creation.
 type debugCounters struct {
 	*core
 	ports *ports
-	of    map[sai.StatID]*debugCounter // by the statistic that each one is
+	of    map[sai.StatID]*debugCounter // by their statistic
 }
 
-// A debugCounter is one of them.
+// A debugCounter is one debug counter.
 type debugCounter struct {
 	bank    *debugBank
 	stat    sai.StatID
 	reasons []drop.Reason
-	zero    uint64 // what the sum of the switch was when the counter was; ports have their own
+	zero    uint64 // the switch's sum at the creation of the counter; ports have their own
 }
 
-// A debugBank is the counters of a type: each is a statistic of all ports, or of the switch.
+// A debugBank is the set of counters of a type. Each counter is a statistic of all ports, or of the switch.
 type debugBank struct {
 	base  sai.StatID
 	size  int
-	list  sai.AttrID // of reasons
-	whole bool       // of the switch
+	list  sai.AttrID // attribute with the list of reasons
+	whole bool       // the counters are statistics of the switch
 }
 
 func debugBanks() map[sai.Enum]*debugBank {
@@ -42,7 +42,7 @@ func debugBanks() map[sai.Enum]*debugBank {
 	}
 }
 
-// debugReasons are the chip's reasons by those of SAI that a list may have.
+// debugReasons returns the chip's reasons for each SAI reason that a list may contain.
 func debugReasons(list sai.AttrID) map[sai.Enum][]drop.Reason {
 	prefix, all := "SAI_IN_DROP_REASON_", drop.CountableIn()
 	if list == sai.DebugCounterAttrOutDropReasonList {
@@ -94,7 +94,7 @@ func (d *debugCounters) debugKind() *kind {
 	return k
 }
 
-// free are the statistics of a type that no counter has.
+// free returns the statistics of a type that are not in use.
 func (d *debugCounters) free(t sai.Enum) (b *debugBank, stats []sai.StatID) {
 	if b = debugBanks()[t]; b == nil {
 		return nil, nil
@@ -107,7 +107,7 @@ func (d *debugCounters) free(t sai.Enum) (b *debugBank, stats []sai.StatID) {
 	return b, stats
 }
 
-// available is how many more counters of a type there may be; without a type, of all.
+// available returns how many more counters of a type can be created, or of all types if the attributes name none.
 func (d *debugCounters) available(attrs []sai.Attr) (n uint64) {
 	only, given := sai.Find(attrs, sai.DebugCounterAttrType)
 	for t := range debugBanks() {
@@ -136,7 +136,7 @@ func (d *debugCounters) create(o *object) error {
 	return nil
 }
 
-// reasonsOf are the chip's reasons that a list of SAI's is.
+// reasonsOf returns the chip's reasons for a list of SAI reasons.
 func reasonsOf(list sai.AttrID, v sai.Value) (all []drop.Reason) {
 	named, known := v.(sai.Enums)
 	if !known {
@@ -150,7 +150,7 @@ func reasonsOf(list sai.AttrID, v sai.Value) (all []drop.Reason) {
 	return slices.Compact(all)
 }
 
-// set changes the reasons. What is counted stays.
+// set changes the reasons. The count so far stays.
 func (d *debugCounters) set(o *object, a sai.Attr) error {
 	c := o.self.(*debugCounter)
 	if a.ID != c.bank.list {
@@ -160,7 +160,8 @@ func (d *debugCounters) set(o *object, a sai.Attr) error {
 	next.reasons = reasonsOf(a.ID, a.Value)
 	for _, p := range d.ports.all() {
 		t, _ := d.ports.tally(p.o)
-		p.o.clear(c.stat, next.sum(&t.Dropped)-(c.sum(&t.Dropped)-p.o.cleared[c.stat])) // modulo 2^64, as the difference is
+		// modulo 2^64, as the difference is
+		p.o.clear(c.stat, next.sum(&t.Dropped)-(c.sum(&t.Dropped)-p.o.cleared[c.stat]))
 	}
 	all := d.all(c)
 	*c = next
@@ -168,7 +169,7 @@ func (d *debugCounters) set(o *object, a sai.Attr) error {
 	return nil
 }
 
-// sum adds up what was dropped for the counter's reasons.
+// sum returns the number of drops for the counter's reasons.
 func (c *debugCounter) sum(dropped *[drop.NumReasons]uint64) (n uint64) {
 	for _, r := range c.reasons {
 		n += dropped[r]
@@ -176,13 +177,13 @@ func (c *debugCounter) sum(dropped *[drop.NumReasons]uint64) (n uint64) {
 	return n
 }
 
-// all is the counter of the switch: of all ports, of those that are gone, and of what no port counts.
+// all returns the counter of the switch. It includes all ports, removed ports, and drops that no port counts.
 func (d *debugCounters) all(c *debugCounter) uint64 {
 	b := d.engine.Books()
 	return c.sum(&b.Dropped) - c.zero
 }
 
-// begin has a counter be zero everywhere.
+// begin resets a counter to zero everywhere.
 func (d *debugCounters) begin(c *debugCounter) {
 	for _, p := range d.ports.all() {
 		t, _ := d.ports.tally(p.o)

@@ -9,7 +9,7 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// describe describes an object without its id.
+// describe returns a description of an object without its id.
 func (c *core) describe(oid sai.OID) string {
 	o := c.objects[oid]
 	if o == nil {
@@ -59,13 +59,13 @@ func (c *core) describeHop(id config.ID) string {
 	return fmt.Sprintf("%s %05d", h.IP, c.interfaceOrder(h.Interface))
 }
 
-// interfaceOrder orders router interfaces by what they are on.
+// interfaceOrder returns the sort order of a router interface, by the object below it.
 func (c *core) interfaceOrder(id config.ID) int {
 	r, _ := config.Find[config.Interface](c.tables, id)
 	return c.order(r.On)
 }
 
-// order orders the ports, LAGs and VLANs that bridge ports and router interfaces are on.
+// order returns the sort order of the ports, LAGs and VLANs below bridge ports and router interfaces.
 func (c *core) order(on config.ID) int {
 	if p, ok := config.Find[config.Port](c.tables, on); ok {
 		return int(p.Port)

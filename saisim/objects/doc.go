@@ -1,17 +1,17 @@
-// Package objects keeps the SAI objects of a chip, and says what they mean: rows of plain tables.
+// Package objects keeps the SAI objects of a chip and maps them to rows of plain tables.
 //
-// A call of SAI is checked here, against the objects that there are and against what the chip implements, and becomes
-// one change of the tables, which the packet path compiles. What the path learns and counts is read through its
-// methods; nothing here looks inside.
+// A call of SAI is checked here, against the existing objects and against the features that the chip implements. It
+// becomes one change of the tables, which the packet path compiles. Learned and counted values are read through the
+// packet path's methods; this package does not access its internals.
 //
-// What belongs here: what SAI's text says of objects and their attributes. What does not: packets; locks (the chip's
-// is around all of it).
+// This package implements the SAI text on objects and their attributes. It does not handle packets or locks (the chip's
+// lock is around all of it).
 //
 // # Areas
 //
-// A [Store] is a core, areas, and the calls of SAI, which are the same for all types of objects. The core is what all
-// areas share: the objects by their names, the rows that they stand for, and the change that a call makes. An area
-// knows what the objects of some types mean, with one kind for each type, and keeps the state that this takes:
+// A [Store] is a core, areas, and the calls of SAI, which are the same for all types of objects. The core is the state
+// that all areas share: the objects by their names, their rows, and the change that a call makes. An area implements
+// some object types, with one kind for each type, and keeps the state for them:
 //
 //	acls        tables, groups and their members, entries, counters, ranges   acl*.go
 //	ports       ports, their queues and host interfaces, LAGs                 port.go, stats.go, queue.go, ...
@@ -20,11 +20,11 @@
 //	router      router interfaces, neighbours, next hops and groups, routes   router.go, rif.go, ...
 //	mirrors     mirror sessions                                               mirror.go
 //	traps       traps and their groups                                        trap.go
-//	monitors    TAM objects, which have drops reported                        dropmonitor.go, tamcollector.go
+//	monitors    TAM objects, for drop reports                                 dropmonitor.go, tamcollector.go
 //	extensions  objects of extensions                                         extension.go, package extension
 //
-// The switch object (switch.go) and in-band telemetry (tam.go) have no state of their own. Areas meet in few places:
-// ports and bridge ask acls whether something may be bound, qos has ports put their rows again when a profile
-// changes, extensions read the counters of acls, and one says what more entries match (aclflow.go).
-// The core says for any area what an object is used as, and describes it without its id (describe.go).
+// The switch object (switch.go) and in-band telemetry (tam.go) have no state of their own. Areas interact little.
+// ports and bridge ask acls whether something may be bound. qos makes ports put their rows again when a profile
+// changes. extensions read the counters of acls, and one of them adds matches to ACL entries (aclflow.go). The core
+// reports for any area how an object is used, and describes it without its id (describe.go).
 package objects

@@ -10,11 +10,11 @@ import (
 	"tamtam/saisim/engine"
 )
 
-// monitors are the objects that have drops reported: TAM, its events, and where and how their reports go.
+// monitors is the area of the objects for drop reports: TAM, its events, and the destinations and formats of reports.
 type monitors struct {
 	*core
 	used [config.MaxTAMEvents]bool // by index of an event
-	// Those whose rows follow from other objects, too.
+	// The rows of these objects also follow from other objects.
 	collectors, events, ints map[sai.OID]*object
 }
 
@@ -24,10 +24,10 @@ func newMonitors(c *core) *monitors {
 	}
 }
 
-// A tamIndex is what the store keeps of a TAM_EVENT object: its bit in the sets of events.
+// A tamIndex is the state that the store keeps for a TAM_EVENT object: its bit in the sets of events.
 type tamIndex int
 
-// maxTAMs bounds the objects that are no more than settings of others.
+// maxTAMs is the maximum number of objects that only hold settings for others.
 const maxTAMs = 64
 
 func (ms *monitors) tamKind() *kind {
@@ -55,7 +55,7 @@ func (ms *monitors) eventKind() *kind {
 		},
 		enums: map[sai.AttrID][]sai.Enum{sai.TAMEventAttrType: {sai.TAMEventTypePacketDrop}},
 		create: func(o *object) error {
-			o.self = tamIndex(slices.Index(ms.used[:], false)) // there is one: max says so
+			o.self = tamIndex(slices.Index(ms.used[:], false)) // one is free, since max ensures it
 			return nil
 		},
 		row: ms.eventRow,
@@ -99,7 +99,7 @@ func (ms *monitors) eventRow(o *object) (config.Row, error) {
 	return r, nil
 }
 
-// addReport adds how an event reports.
+// addReport adds the report settings of an event.
 func (ms *monitors) addReport(r *config.TAMEvent, x *object) {
 	n := x.number
 	if x.enum(sai.TAMReportAttrType) == sai.TAMReportTypeVendorExtn {
@@ -141,7 +141,7 @@ func (ms *monitors) thresholdKind() *kind {
 	}
 }
 
-// aging is the interval that a threshold says.
+// aging returns the interval that a threshold contains.
 func (o *object) aging() time.Duration {
 	unit := map[sai.Value]time.Duration{
 		sai.TAMEventThresholdUnitNanosec: time.Nanosecond, sai.TAMEventThresholdUnitUsec: time.Microsecond,
@@ -183,17 +183,17 @@ func (ms *monitors) reportKind() *kind {
 	}
 }
 
-// putEvents puts the rows of all events again, with what is being set of an object that they may use.
+// putEvents puts the rows of all events again, with a new attribute of an object that they may use.
 func (ms *monitors) putEvents(o *object, a sai.Attr) error {
 	return ms.again(o, a, ms.events, ms.eventRow)
 }
 
-// putInts is putEvents for the objects of IFA.
+// putInts does the same as putEvents, for the objects of IFA.
 func (ms *monitors) putInts(o *object, a sai.Attr) error {
 	return ms.again(o, a, ms.ints, ms.tamIntRow)
 }
 
-// again puts rows that follow from an object, too, with what is being set of it.
+// again puts the rows of users that also follow from object o, with a new attribute of o.
 func (ms *monitors) again(o *object, a sai.Attr, users map[sai.OID]*object,
 	row func(*object) (config.Row, error)) error {
 	was := o.attrs
@@ -209,7 +209,7 @@ func (ms *monitors) again(o *object, a sai.Attr, users map[sai.OID]*object,
 	return nil
 }
 
-// checkTAMs refuses to bind TAM objects that were made to be bound elsewhere.
+// checkTAMs rejects TAM objects that were created for other bind points.
 func (c *core) checkTAMs(o *object, id sai.AttrID, point sai.Enum) error {
 	oids, _ := o.attr(id).(sai.OIDs)
 	for _, oid := range oids {
@@ -222,8 +222,8 @@ func (c *core) checkTAMs(o *object, id sai.AttrID, point sai.Enum) error {
 	return nil
 }
 
-// tamInts says what the TAM INT objects of a TAM object are for: of direct export, from which domain it reports; of
-// IFA, that the switch that it is bound to is transit.
+// tamInts applies the TAM INT objects of a TAM object. An object of direct export sets the domain of reports. An object
+// of IFA makes the switch that it is bound to a transit node.
 func (ms *monitors) tamInts(o *object, r *config.TAM) error {
 	a := sai.Attr{ID: sai.TAMAttrIntObjectsList}
 	var have [2]bool

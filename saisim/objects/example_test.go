@@ -11,7 +11,7 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// A call of SAI is a change of rows.
+// A call of SAI makes a change of rows.
 func Example() {
 	small := profile.Small()
 	s := objects.New(engine.New(small, time.Unix(0, 0), 0), objects.Config{Profile: small})

@@ -5,7 +5,7 @@ import (
 	"tamtam/saisim/objects/extension"
 )
 
-// extensionKind is that of the objects for which SAI has no type.
+// extensionKind returns the kind of the objects for which SAI has no type.
 func extensionKind(xs *extension.Area) *kind {
 	const t, entry = sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrEntry
 	return &kind{

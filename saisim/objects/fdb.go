@@ -72,8 +72,8 @@ func (b *bridge) createFDB(o *object) error {
 	return nil
 }
 
-// fdbRow is what an FDB entry's attributes say, except where the address is, which learning may have
-// changed since, and fresh, the cycle when it was last learned or made by control.
+// fdbRow returns the row of an FDB entry's attributes. The bridge port is an argument, since learning may have changed
+// it. fresh is the cycle at which the entry was last learned, or made by control.
 func (b *bridge) fdbRow(o *object, to config.ID, fresh engine.Cycle) config.FDBEntry {
 	k := o.key.Entry.(sai.FDBEntry)
 	r := config.FDBEntry{
@@ -109,8 +109,8 @@ func (b *bridge) setFDB(o *object, a sai.Attr) error {
 	return nil
 }
 
-// noteLearned makes a learned FDB entry an object of the store when a call names it, and removes the
-// object of one that is gone.
+// noteLearned makes a learned FDB entry an object of the store when a call names it. It removes the object if the entry
+// is gone.
 func (b *bridge) noteLearned(k sai.Key) {
 	fk, ok := k.Entry.(sai.FDBEntry)
 	if !ok || b.sw == nil || fk.Switch != b.sw.key.OID {
@@ -168,8 +168,8 @@ func (b *bridge) flush(attrs []sai.Attr) error {
 	return nil
 }
 
-// fdbEvent is called when the packet path has learned, moved or removed an address. It notifies, if
-// that is wanted, and forgets the object of one that is gone.
+// fdbEvent is called when the packet path has learned, moved or removed an address. It sends a notification if enabled,
+// and removes the object of an entry that is gone.
 func (b *bridge) fdbEvent(what engine.FDBEvent, e engine.FDBRow) {
 	k := sai.FDBEntry{Switch: b.sw.key.OID, MAC: sai.MAC(e.MAC), BV: b.vlanIDs[e.VLAN]}
 	if b.fdbNotify {

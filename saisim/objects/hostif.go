@@ -8,7 +8,7 @@ import (
 	"tamtam/saisim/config"
 )
 
-// hostifKind gives ports the names of their host interfaces.
+// hostifKind returns the kind of host interfaces, which give ports their names.
 func (ps *ports) hostifKind() *kind {
 	return &kind{
 		attrs: []sai.AttrID{
@@ -26,11 +26,11 @@ func (ps *ports) hostifKind() *kind {
 				return badCreate(sai.HostifAttrObjID, sai.StatusItemAlreadyExists, "the port has interface %q", p.name)
 			}
 			o.self = name
-			ps.names[string(name)] = p // nil: a LAG or VLAN
+			ps.names[string(name)] = p // nil for a LAG or VLAN
 			if ok {
 				p.name, p.hostif = string(name), o
 				if ps.cfg.Wired[p.name] {
-					p.unplugged = true // until somebody says otherwise
+					p.unplugged = true // until its link is set
 				}
 				ps.putPort(p)
 			}
@@ -53,8 +53,8 @@ func (ps *ports) hostifKind() *kind {
 	}
 }
 
-// hostifChanged reports the host interfaces of ports, sorted by name, after a change of one. Those of LAGs and VLANs
-// are not among them: the chip has their objects, and gives frames to the host interface of the port.
+// hostifChanged reports the host interfaces of ports, sorted by name, after a change of one. It omits those of LAGs and
+// VLANs: the chip has their objects, but sends frames to the host interface of the port.
 func (ps *ports) hostifChanged(changed *object) {
 	if ps.cfg.HostInterfaces == nil {
 		return
@@ -72,8 +72,8 @@ func (ps *ports) hostifChanged(changed *object) {
 	ps.cfg.HostInterfaces(list)
 }
 
-// hostifTableKind has the one entry that describes the chip: a trapped packet goes to the host interface of the port
-// that it came in by, whatever its trap is. The packet path does so without the entry too.
+// hostifTableKind returns the kind of the single entry that describes the chip. A trapped packet goes to the host
+// interface of its ingress port, regardless of its trap. The packet path does the same without the entry.
 func (ps *ports) hostifTableKind() *kind {
 	return &kind{
 		attrs: []sai.AttrID{sai.HostifTableEntryAttrType, sai.HostifTableEntryAttrChannelType},

@@ -9,7 +9,7 @@ import (
 	"tamtam/tam/ifa"
 )
 
-// ifaAttrs are the attributes of TAM INT objects that only those of IFA have, besides the first four.
+// ifaAttrs returns the attributes that only TAM INT objects of IFA have, except those that refer to objects.
 func ifaAttrs() []sai.AttrID {
 	return []sai.AttrID{
 		sai.TAMIntAttrIntPresenceL3Protocol, sai.TAMIntAttrTraceVector, sai.TAMIntAttrActionVector,
@@ -17,14 +17,15 @@ func ifaAttrs() []sai.AttrID {
 	}
 }
 
-// ifaRefs are those that refer to other objects: how much an initiator takes, and how a terminator reports.
+// ifaRefs returns the attributes that refer to other objects: the sampler of an initiator, and the report and
+// collectors of a terminator.
 func ifaRefs() []sai.AttrID {
 	return []sai.AttrID{
 		sai.TAMIntAttrIngressSamplepacketEnable, sai.TAMIntAttrReportID, sai.TAMIntAttrCollectorList,
 	}
 }
 
-// tamIntRow makes the row of a TAM INT object.
+// tamIntRow returns the row of a TAM INT object.
 func (ms *monitors) tamIntRow(o *object) (config.Row, error) {
 	r := config.TAMInt{ID: o.id(), SwitchID: uint32(o.number(sai.TAMIntAttrDeviceID))}
 	switch o.enum(sai.TAMIntAttrType) {
@@ -73,7 +74,8 @@ func (ms *monitors) tamIntRow(o *object) (config.Row, error) {
 
 const onlyIFA = "only objects of IFA2 have it"
 
-// ifaReports says how a terminator reports: by a report of IPFIX, to collectors; both or neither.
+// ifaReports sets the reports of a terminator: an IPFIX report and collectors, which must be both present or both
+// absent.
 func (ms *monitors) ifaReports(o *object, r *config.TAMEvent) error {
 	report, collectors := ms.objects[o.ref(sai.TAMIntAttrReportID)], o.refIDs(sai.TAMIntAttrCollectorList)
 	switch {
@@ -110,7 +112,7 @@ func wantRange(least, most uint64, orZero bool) string {
 	return s
 }
 
-// orNoLimit is a limit that SAI gives, where 0 is none.
+// orNoLimit converts a SAI limit, where 0 means no limit.
 func orNoLimit(v uint64) uint8 {
 	if v == 0 {
 		return ifa.NoLimit
@@ -118,7 +120,7 @@ func orNoLimit(v uint64) uint8 {
 	return uint8(v)
 }
 
-// wantNoIFA refuses what is no object of IFA and refers to what only those do.
+// wantNoIFA rejects an object that is not for IFA and uses references that only IFA objects may have.
 func wantNoIFA(o *object) error {
 	for _, id := range ifaRefs() {
 		if len(o.refIDs(id)) > 0 || o.ref(id) != sai.NullOID {
@@ -136,8 +138,8 @@ func wantPresence(o *object, want sai.Enum) error {
 		"want %s for this type", sai.EnumName(sai.TAMIntAttrIntPresenceType, want))
 }
 
-// telemetryActions gives the actions with a TAM INT object the kinds that the entry's INT_INSERT and INT_DELETE say;
-// one that is neither inserted nor deleted goes.
+// telemetryActions sets the kinds of actions with a TAM INT object by the entry's INT_INSERT and INT_DELETE. It removes
+// actions that neither insert nor delete.
 func (as *acls) telemetryActions(o *object, r *config.ACLEntry) error {
 	on := func(id sai.AttrID) bool {
 		v, _ := o.attr(id).(sai.Action)

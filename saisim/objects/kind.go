@@ -8,40 +8,38 @@ import (
 	"tamtam/saisim/config"
 )
 
-// A kind is what the store does with the objects of one type. What is the same for all types
-// (attributes, references, limits) is in the core and the calls; a kind has only what differs. Any
-// function may be nil.
+// A kind implements the objects of one type. Common behaviour (attributes, references, limits) is in the core and the
+// calls. A kind has only the differences. Any function may be nil.
 type kind struct {
-	max   uint32       // objects, 0: no limit of its own
-	attrs []sai.AttrID // those that the chip implements
-	// check refuses what the chip cannot make of an object's attributes together: before create, and before set with the
-	// object as it will be.
+	max   uint32       // maximum number of objects; zero means no own limit
+	attrs []sai.AttrID // attributes that the chip implements
+	// check rejects combinations of attributes that the chip does not support. It is called before create, and before
+	// set with the object as it will be.
 	check func(o *object) error
-	// create makes o.self. The object exists in the store only after create has returned nil; a create
-	// that fails must leave no trace.
+	// create sets o.self. The object exists in the store only after create has returned nil. A create that fails must
+	// leave no trace.
 	create func(o *object) error
-	// set carries out a change before the store notes it.
+	// set applies a change before the store records it.
 	set func(o *object, a sai.Attr) error
-	// row returns the row that an object stands for. It is put after create and set, and dropped
-	// before remove.
+	// row returns the row of an object. It is put after create and set, and dropped before remove.
 	row func(o *object) (config.Row, error)
-	// remove refuses to remove an object, or undoes create; gone does so where nothing is refused. Nothing refers to the
-	// object any more.
+	// remove undoes create, or refuses to remove the object. gone undoes create if nothing can be refused. No other
+	// object refers to the object any more.
 	remove func(o *object) error
 	gone   func(o *object)
 	// made is called with an object once it has been created.
 	made func(o *object)
-	// get returns the value of an attribute that is not simply the one that was set; nil: it is. live has the functions
-	// of single attributes.
+	// get returns the value of an attribute whose value is not simply the one that was set, and nil for the others.
+	// live has functions for single attributes.
 	get  func(o *object, id sai.AttrID) sai.Value
 	live map[sai.AttrID]func(o *object) sai.Value
-	// stats are the counters; stat returns one as it counts from the start. The store remembers what it was when it was
-	// cleared, unless clear does something else, or nothing for a level, and returns true.
+	// stats are the counters. stat returns a counter as counted from the start. The store subtracts the value at the
+	// last clear, unless clear returns true: it then handles the clear itself, or ignores it for a level.
 	stats []sai.StatID
-	more  func() []sai.StatID // those that there are only now; nil: none
+	more  func() []sai.StatID // counters that exist only temporarily; nil means none
 	stat  func(o *object, id sai.StatID) uint64
 	clear func(o *object, id sai.StatID) bool
-	// enums are the values of an attribute that the chip implements, if not all.
+	// enums holds the values of an attribute that the chip implements, if not all.
 	enums map[sai.AttrID][]sai.Enum
 }
 
@@ -51,8 +49,8 @@ func (k *kind) counts(id sai.StatID) bool {
 	return slices.Contains(k.stats, id) || k.more != nil && slices.Contains(k.more(), id)
 }
 
-// implements refuses attributes that the chip does not have, unless the value is the default, and
-// values that it does not implement. i is the attribute's index in the call.
+// implements rejects attributes that the chip does not have, unless the value is the default, and values that it does
+// not implement. i is the attribute's index in the call.
 func (k *kind) implements(op string, a sai.Attr, i int) error {
 	if !k.has(a.ID) {
 		if m := sai.Meta(a.ID); m.Default != nil {
@@ -95,12 +93,12 @@ func enumsIn(v sai.Value) []sai.Enum {
 	return nil
 }
 
-// refuse returns the error of a call that the chip does not carry out.
+// refuse returns the error of a call that the chip refuses.
 func refuse(op string, t sai.ObjectType, id sai.AttrID, s sai.Status, format string, args ...any) error {
 	return &sai.CallError{Op: op, Type: t, Attr: id, Status: s, Reason: fmt.Sprintf(format, args...)}
 }
 
-// badValue refuses the value of an attribute, badCreate that with which an object is made.
+// badValue returns an error for the value of an attribute, badCreate for an attribute of an object to create.
 func badValue(id sai.AttrID, s sai.Status, format string, args ...any) error {
 	return refuse("set", id.ObjectType(), id, s, format, args...)
 }
@@ -109,8 +107,8 @@ func badCreate(id sai.AttrID, s sai.Status, format string, args ...any) error {
 	return refuse("create", id.ObjectType(), id, s, format, args...)
 }
 
-// memberKind completes the kind of objects that are members of a group: the group's row has them, so it is put again
-// with each change of one. create may refuse a member; groupOf returns its group and the list that it is in.
+// memberKind completes the kind of objects that are members of a group. The group's row contains them, so it is put
+// again after each change of a member. create may refuse a member. groupOf returns its group and the member list.
 func (c *core) memberKind(k *kind, groupOf func(o *object) (group *object, members *[]*object)) *kind {
 	again := func(group *object) error { return c.putRow(c.kinds[group.key.Type], group) }
 	join := k.create

@@ -8,7 +8,7 @@ import (
 	"tamtam/saisim/engine"
 )
 
-// A lag is a LAG object: its members, in the order of their ports.
+// A lag is a LAG object, with its members in the order of their ports.
 type lag struct {
 	members []*object
 	uses

@@ -10,14 +10,14 @@ import (
 	"tamtam/tam/erspan"
 )
 
-// mirrors are the mirror sessions.
+// mirrors is the area of the mirror sessions.
 type mirrors struct {
 	*core
 	used [profile.MaxMirrors]bool // by index
 }
 
-// A mirrorIndex is what the store keeps of a MIRROR_SESSION object: its bit in the sets of sessions, the
-// lowest that was free.
+// A mirrorIndex is the state that the store keeps for a MIRROR_SESSION object: its bit in the sets of sessions. A new
+// session gets the lowest free one.
 type mirrorIndex int
 
 func (ms *mirrors) mirrorKind() *kind {
@@ -41,7 +41,7 @@ func (ms *mirrors) mirrorKind() *kind {
 				sai.ErspanEncapsulationTypeIii},
 		},
 		create: func(o *object) error {
-			i := slices.Index(ms.used[:], false) // there is one: max says so
+			i := slices.Index(ms.used[:], false) // one is free, since max ensures it
 			o.self = mirrorIndex(i)
 			return nil
 		},
@@ -89,7 +89,7 @@ func (ms *mirrors) mirrorRow(o *object) (config.Row, error) {
 	return r, nil
 }
 
-// erspanHeaders are the types of the header that encapsulations have behind GRE.
+// erspanHeaders holds the type of the header after GRE, by encapsulation.
 var erspanHeaders = map[sai.Enum]uint8{sai.ErspanEncapsulationTypeIi: 2, sai.ErspanEncapsulationTypeIii: 3}
 
 func mirrorTunnel(o *object) config.MirrorTunnel {
@@ -108,7 +108,7 @@ func mirrorTunnel(o *object) config.MirrorTunnel {
 	}
 }
 
-// checkTunnel refuses an ERSPAN session whose headers the chip cannot make.
+// checkTunnel rejects an ERSPAN session whose headers the chip cannot make.
 func checkTunnel(o *object, t *config.MirrorTunnel) error {
 	version := o.number(sai.MirrorSessionAttrIphdrVersion)
 	for _, ip := range []netip.Addr{t.Src, t.Dst} {
@@ -128,9 +128,10 @@ func checkTunnel(o *object, t *config.MirrorTunnel) error {
 	return nil
 }
 
-// checkGRE refuses a GRE header that does not fit what it carries.
+// checkGRE rejects a GRE header that does not match its payload.
 func checkGRE(t *config.MirrorTunnel) error {
-	if t.GREFlags&0xb000 != 0 { // fields that would be missing, but for a sequence number where there is one anyway
+	// flags of fields that the header would lack, except for a sequence number if ERSPAN has one
+	if t.GREFlags&0xb000 != 0 {
 		if t.ERSPAN == 0 || t.GREFlags&0xa000 != 0 {
 			return badCreate(sai.MirrorSessionAttrGREHeaderFirst16bit, sai.StatusInvalidParameter,
 				"%#04x, want no checksum, key or sequence number", t.GREFlags)

@@ -8,8 +8,8 @@ import (
 	"tamtam/saisim/config"
 )
 
-// A hopGroup is what the store keeps of a NEXT_HOP_GROUP object: its members, in the order in which the
-// hash counts them, which is not that of their creation.
+// A hopGroup is the state that the store keeps for a NEXT_HOP_GROUP object: its members in the order in which the hash
+// counts them. This is not the order of their creation.
 type hopGroup struct{ members []*object }
 
 func (rt *router) nextHopKind() *kind {
@@ -62,7 +62,7 @@ func (rt *router) hopGroupKind() *kind {
 	}
 }
 
-// hopGroupRow returns the row of a group with these members, which it puts in order.
+// hopGroupRow returns the row of a group with these members, which it sorts.
 func (rt *router) hopGroupRow(group *object, members []*object) config.HopGroup {
 	slices.SortStableFunc(members, func(a, b *object) int {
 		return cmp.Or(rt.compareHops(a, b), cmp.Compare(memberWeight(a), memberWeight(b)))
@@ -76,7 +76,7 @@ func (rt *router) hopGroupRow(group *object, members []*object) config.HopGroup 
 	return r
 }
 
-// compareHops is the order of a group's members: by address and interface.
+// compareHops compares members of a group, by address and then interface.
 func (rt *router) compareHops(a, b *object) int {
 	x, _ := row[config.NextHop](rt.core, a.ref(sai.NextHopGroupMemberAttrNextHopID))
 	y, _ := row[config.NextHop](rt.core, b.ref(sai.NextHopGroupMemberAttrNextHopID))
@@ -91,7 +91,7 @@ func memberWeight(m *object) uint32 {
 	return 1
 }
 
-// checkHopMember refuses what cannot be a member.
+// checkHopMember rejects an invalid member.
 func (rt *router) checkHopMember(m *object) error {
 	hop := sai.NextHopGroupMemberAttrNextHopID
 	if _, ok := row[config.NextHop](rt.core, m.ref(hop)); !ok {

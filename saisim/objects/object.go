@@ -9,16 +9,16 @@ import (
 	"tamtam/saisim/config"
 )
 
-// An object is a SAI object: its attributes as set, and in self what else the store
-// keeps of it (*port, *vlan, ...).
+// An object is a SAI object: its attributes as set, and in self the other state that the store keeps for it (*port,
+// *vlan, ...).
 type object struct {
 	key     sai.Key
 	attrs   []sai.Attr
 	self    any
-	cleared map[sai.StatID]uint64 // what a counter was when it was cleared
+	cleared map[sai.StatID]uint64 // values of counters at their last clear
 }
 
-// clear has a counter that is n count from there on.
+// clear makes a counter whose value is n count from zero again.
 func (o *object) clear(id sai.StatID, n uint64) {
 	if o.cleared == nil {
 		o.cleared = map[sai.StatID]uint64{}
@@ -51,21 +51,21 @@ func (o *object) with(a sai.Attr) *object {
 	return next
 }
 
-// flag, number and the like read attributes whose kind is known; one that is not set and has no default
-// is zero.
+// flag, number and similar functions read attributes whose type is known. An attribute that is not set and has no
+// default is zero.
 func (o *object) flag(id sai.AttrID) bool { v, _ := o.attr(id).(sai.Bool); return bool(v) }
 
 func (o *object) number(id sai.AttrID) uint64 { v, _ := o.attr(id).(sai.Uint); return uint64(v) }
 
-// A bound is the range that a number must be in.
+// A bound is the allowed range of a number.
 type bound struct {
 	id          sai.AttrID
-	what        string // what the error calls it, with a space behind; "": nothing
+	what        string // name in the error, followed by a space; may be empty
 	least, most uint64
-	status      sai.Status // of the error; 0: that of an invalid parameter
+	status      sai.Status // status of the error; zero means that of an invalid parameter
 }
 
-// within refuses numbers that are out of range.
+// within rejects numbers that are out of range.
 func (o *object) within(bounds ...bound) error {
 	for _, b := range bounds {
 		if n := o.number(b.id); n < b.least || n > b.most {
@@ -76,7 +76,7 @@ func (o *object) within(bounds ...bound) error {
 	return nil
 }
 
-// withinIfSet is within for attributes whose default need not be in range.
+// withinIfSet does the same as within, for attributes whose default need not be in range.
 func (o *object) withinIfSet(bounds ...bound) error {
 	return o.within(slices.DeleteFunc(bounds, func(b bound) bool {
 		_, set := sai.Find(o.attrs, b.id)
@@ -92,10 +92,10 @@ func (o *object) text(id sai.AttrID) string { v, _ := o.attr(id).(sai.Text); ret
 
 func (o *object) mac(id sai.AttrID) config.MAC { v, _ := o.attr(id).(sai.MAC); return config.MAC(v) }
 
-// does returns the packet action in rows: they have the order of SAI.
+// does returns the packet action for rows, which have SAI's order.
 func (o *object) does(id sai.AttrID) config.PacketAction { return config.PacketAction(o.enum(id)) }
 
-// id returns the name that rows have for an object, and for those that it refers to.
+// id returns the name of an object in rows. refID and refIDs return those of objects that it refers to.
 func (o *object) id() config.ID { return config.ID(o.key.OID) }
 
 func (o *object) refID(id sai.AttrID) config.ID { return config.ID(o.ref(id)) }
@@ -121,8 +121,7 @@ func oidsOf(objects []*object) sai.OIDs {
 	return oids
 }
 
-// content returns the object's attributes as a text that does not depend on the order in which they
-// were set.
+// content returns the object's attributes as a text that does not depend on the order in which they were set.
 func (o *object) content() string {
 	var s []string
 	for _, a := range o.attrs {

@@ -6,12 +6,12 @@ import (
 	"tamtam/saisim/engine"
 )
 
-// maxPolicers is how many policers a chip has.
+// maxPolicers is the number of policers that a chip has.
 const maxPolicers = 128
 
-// policerKind makes the policers of trap groups. They count always, not only where ENABLE_COUNTER_PACKET_ACTION_LIST
-// says so. No frame has a colour before it is metered, so that a policer that is aware of colours, which is SAI's
-// default, does what a blind one does.
+// policerKind returns the kind of the policers of trap groups. They always count, regardless of
+// ENABLE_COUNTER_PACKET_ACTION_LIST. No frame has a colour before it is metered. So a colour-aware policer, which is
+// SAI's default, does the same as a blind one.
 func (c *core) policerKind() *kind {
 	actions := []sai.Enum{sai.PacketActionForward, sai.PacketActionDrop}
 	stats := policerStats()
@@ -59,7 +59,7 @@ func (c *core) policerRow(o *object) (config.Row, error) {
 	}, nil
 }
 
-// policerStats returns the statistics of a policer: of all packets that it has metered, and of each colour.
+// policerStats returns the statistics of a policer: of all metered packets, and of each colour.
 func policerStats() map[sai.StatID]func(n *[config.NumColours]engine.Tally) uint64 {
 	type counts = [config.NumColours]engine.Tally
 	t := map[sai.StatID]func(n *counts) uint64{

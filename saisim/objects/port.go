@@ -11,13 +11,13 @@ import (
 	"tamtam/saisim/tailstamp"
 )
 
-// ports are the front-panel ports with their queues and host interfaces, and the LAGs.
+// ports is the area of the front-panel ports with their queues and host interfaces, and of the LAGs.
 type ports struct {
 	*core
-	acls       *acls                   // for what is bound to them
-	extra      map[sai.StatID]portStat // those that there are only now
-	lanes      []*port                 // who uses a lane
-	names      map[string]*port        // of host interfaces; nil: not a port's
+	acls       *acls                   // for bindings to ports and LAGs
+	extra      map[sai.StatID]portStat // statistics that exist only temporarily
+	lanes      []*port                 // port that uses each lane
+	names      map[string]*port        // ports by host interface; nil if it is not of a port
 	portNotify bool
 }
 
@@ -58,11 +58,11 @@ func (ps *ports) portKind() *kind {
 // shortest is the length of the shortest frame on a wire, with FCS.
 const shortest = 64
 
-// A port is a front-panel port as SAI knows it; the CPU port has none.
+// A port is the SAI state of a front-panel port. The CPU port has none.
 type port struct {
 	o         *object
 	lanes     []uint32
-	name      string // of its host interface
+	name      string // name of its host interface
 	hostif    *object
 	unplugged bool // it has no link
 	stampMTU  uint32
@@ -73,8 +73,8 @@ type port struct {
 
 func (p *port) id() engine.PortID { return engine.PortID(p.lanes[0]) }
 
-// createPort makes a port of lanes that no other port uses; without lanes (at
-// power up only) it is the CPU port.
+// createPort makes a port of lanes that no other port uses. Without lanes, which occurs at power-up only, it is the CPU
+// port.
 func (ps *ports) createPort(o *object) error {
 	lanes, ok := o.attr(sai.PortAttrHWLaneList).(sai.Uints)
 	if !ok {
@@ -103,7 +103,7 @@ func (ps *ports) createPort(o *object) error {
 	return nil
 }
 
-// portMade gives a new port its lanes and queues, and notifies of one that is up.
+// portMade gives a new port its lanes and queues, and sends a notification if it is up.
 func (ps *ports) portMade(o *object) {
 	p, ok := o.self.(*port)
 	if !ok {
@@ -118,7 +118,7 @@ func (ps *ports) portMade(o *object) {
 	}
 }
 
-// setPort notifies of a change of the operational state.
+// setPort sends a notification if the operational state changes.
 func (ps *ports) setPort(o *object, a sai.Attr) error {
 	if _, ok := o.self.(*port); !ok {
 		return badValue(a.ID, sai.StatusNotSupported, "the CPU port cannot be changed")
@@ -143,8 +143,7 @@ func (o *object) oper() sai.Enum {
 	return sai.PortOperStatusDown
 }
 
-// portRow returns the row that follows from a port's attributes, its name and the profiles of its
-// queues.
+// portRow returns the row that follows from a port's attributes, its name and the profiles of its queues.
 func (ps *ports) portRow(o *object) (config.Row, error) {
 	p, ok := o.self.(*port)
 	if !ok {
@@ -192,17 +191,18 @@ func (ps *ports) checkPort(o *object, p *port) error {
 	return ps.acls.checkBinds(o, sai.ACLBindPointTypePort, sai.PortAttrIngressACL, sai.PortAttrEgressACL)
 }
 
-// putPort puts a port's row again: something that its attributes refer to has changed.
+// putPort puts a port's row again, after a change of an object that its attributes refer to.
 func (ps *ports) putPort(p *port) { _ = ps.putRow(ps.kinds[sai.ObjectTypePort], p.o) }
 
-// putPorts puts the rows of all ports again: a profile or map has changed.
+// putPorts puts the rows of all ports again, after a change of a profile or map.
 func (ps *ports) putPorts() {
 	for _, p := range ps.all() {
 		ps.putPort(p)
 	}
 }
 
-// setWire says what is at the wire of a port, notifies of what that changes, and says whether anything has changed.
+// setWire sets the link state and stamp MTU of a port, notifies of a changed operational state, and reports whether
+// anything has changed.
 func (ps *ports) setWire(p *port, up bool, stampMTU uint32) bool {
 	if p.unplugged == !up && p.stampMTU == stampMTU {
 		return false
@@ -216,7 +216,7 @@ func (ps *ports) setWire(p *port, up bool, stampMTU uint32) bool {
 	return true
 }
 
-// byID returns the port with an id, nil if there is none.
+// byID returns the port with an id, or nil if there is none.
 func (ps *ports) byID(id engine.PortID) *port {
 	if int(id) < len(ps.lanes) && ps.lanes[id] != nil && ps.lanes[id].id() == id {
 		return ps.lanes[id]
@@ -298,7 +298,7 @@ func (ps *ports) getPort(o *object, id sai.AttrID) sai.Value {
 	case sai.PortAttrQoSNumberOfSchedulerGroups, sai.PortAttrNumberOfIngressPriorityGroups:
 		return sai.Uint(0)
 	case sai.PortAttrQoSSchedulerGroupList, sai.PortAttrIngressPriorityGroupList:
-		return sai.OIDs{} // schedulers are the queues' own; the chip has no priority groups
+		return sai.OIDs{} // schedulers belong to queues, and the chip has no priority groups
 	case sai.PortAttrSupportedFecMode:
 		return sai.Enums{sai.PortFecModeNone}
 	case sai.PortAttrSupportedBreakoutModeType:

@@ -11,11 +11,10 @@ import (
 // maxTrafficClasses is the number of traffic classes.
 const maxTrafficClasses = 16
 
-// qos are the profiles and maps that ports and their queues name: schedulers, WRED, buffers, traffic
-// classes.
+// qos is the area of the profiles and maps that ports and their queues use: schedulers, WRED, buffers, traffic classes.
 type qos struct {
 	*core
-	ports *ports // whose rows a change puts again
+	ports *ports // ports whose rows are put again after a change
 	pools []*bufferPool
 }
 
@@ -32,16 +31,15 @@ type bufferPool struct {
 	cells uint64
 }
 
-// A qosMap is a QOS_MAP object. Its one array that is not nil never changes: a new list makes a new
-// one.
+// A qosMap is a QOS_MAP object. Its single non-nil array never changes: a new list makes a new array.
 type qosMap struct {
 	dscp  *[64]uint8
 	dot1p *[8]uint8
 	queue *[16]uint8
 }
 
-// profileKind completes a kind whose objects are a *T made from their attributes; a
-// change puts the rows of all ports again.
+// profileKind completes a kind whose objects are a *T made from their attributes. A change puts the rows of all ports
+// again.
 func profileKind[T any](q *qos, k *kind, make func(o *object) (T, error)) *kind {
 	k.create = func(o *object) error {
 		v, err := make(o)
@@ -60,8 +58,8 @@ func profileKind[T any](q *qos, k *kind, make func(o *object) (T, error)) *kind 
 	return k
 }
 
-// schedulerKind: strict priority, DWRR by bytes, WRR by packets. The chip shapes
-// nothing, so it has no bandwidth attributes.
+// schedulerKind returns the kind of schedulers: strict priority, DWRR by bytes, WRR by packets. The chip does not shape
+// traffic, so it has no bandwidth attributes.
 func (q *qos) schedulerKind() *kind {
 	return profileKind(q, &kind{
 		max:   q.prof.Schedulers,
@@ -81,7 +79,7 @@ func (q *qos) schedulerKind() *kind {
 	})
 }
 
-// wredKind: all packets are green, the chip has no meters.
+// wredKind returns the kind of WRED profiles. All packets in queues are green, since the chip does not meter them.
 func (q *qos) wredKind() *kind {
 	return profileKind(q, &kind{
 		max: q.prof.WREDs,
@@ -109,8 +107,8 @@ func (q *qos) wredKind() *kind {
 	})
 }
 
-// bufferPoolKind: egress queues share pools. The cells that are in no pool are the pool of the queues
-// without a profile.
+// bufferPoolKind returns the kind of buffer pools, which egress queues share. The cells outside all pools are the pool
+// of the queues without a profile.
 func (q *qos) bufferPoolKind() *kind {
 	k := &kind{
 		max: q.prof.BufferPools,
@@ -150,8 +148,7 @@ func (q *qos) bufferPoolKind() *kind {
 	return k
 }
 
-// poolRow returns the row of a pool: its cells are taken from the pool of the queues without a profile,
-// at least one.
+// poolRow returns the row of a pool. Its cells, at least one, come from the pool of the queues without a profile.
 func (q *qos) poolRow(o *object) (config.Row, error) {
 	b, bytes := o.self.(*bufferPool), o.number(sai.BufferPoolAttrSize)
 	left := uint64(q.prof.Buffer.Cells)

@@ -2,8 +2,8 @@ package objects
 
 import "tamtam/sai"
 
-// qosMapKind: maps from fields of frames to traffic classes, and from traffic classes to queues. Values
-// that a map does not name map to 0.
+// qosMapKind returns the kind of maps from fields of frames to traffic classes, and from traffic classes to queues.
+// Values that a map does not name map to 0.
 func (q *qos) qosMapKind() *kind {
 	k := &kind{
 		max:   q.prof.QoSMaps,

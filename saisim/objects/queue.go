@@ -7,12 +7,11 @@ import (
 	"tamtam/saisim/tm"
 )
 
-// A queue is a QUEUE object: one of the queues of a port, with what serves
-// and bounds it.
+// A queue is a QUEUE object: one of the queues of a port, with its scheduler, WRED and buffer profiles.
 type queue struct {
 	port      *port
 	index     int
-	scheduler *tm.Discipline // nil: none of its own
+	scheduler *tm.Discipline // nil if it has none of its own
 	wred      *tm.WRED
 	buffer    *bufferProfile
 }
@@ -60,7 +59,7 @@ func (ps *ports) setQueue(o *object, a sai.Attr) error {
 	return nil
 }
 
-// settings returns those of a queue, by its profiles.
+// settings returns the settings of a queue, by its profiles.
 func (q *queue) settings() tm.Settings {
 	s := tm.DefaultSettings()
 	if q.scheduler != nil {
@@ -101,8 +100,8 @@ func (ps *ports) portQoS(o *object, p *port) (r config.QoS, err error) {
 	return r, err
 }
 
-// queueStatTable returns the statistics of queues. All packets are green. Occupancy and watermarks are
-// levels: a cleared watermark begins at the current level.
+// queueStatTable returns the statistics of queues. All packets are green. Occupancy and watermarks are levels. A
+// cleared watermark begins at the current level.
 func (ps *ports) queueStatTable() map[sai.StatID]func(q *queue) uint64 {
 	type read = func(q *queue) uint64
 	state := func(f func(s *engine.QueueState) uint64) read {

@@ -5,10 +5,10 @@ import (
 	"tamtam/saisim/config"
 )
 
-// A routerInterface is what the store keeps of a ROUTER_INTERFACE object.
+// A routerInterface is the state that the store keeps for a ROUTER_INTERFACE object.
 type routerInterface struct {
-	mac    config.MAC // by default the router's when the interface was created
-	behind int        // neighbours and next hops
+	mac    config.MAC // default is the router's address at the creation of the interface
+	behind int        // number of neighbours and next hops
 }
 
 func (rt *router) rifKind() *kind {
@@ -62,7 +62,8 @@ func (rt *router) createRIF(o *object) error {
 	return nil
 }
 
-// mayRoute says why a port or LAG cannot get a router interface, "" if it can: then it is in no bridge.
+// mayRoute returns the reason why a port or LAG cannot get a router interface. The reason is "" if it can, so that it
+// is not in a bridge.
 func (rt *router) mayRoute(on sai.OID) (sai.Status, string) {
 	what := "port"
 	if _, ok := row[config.LAG](rt.core, on); ok {
@@ -81,7 +82,7 @@ func (rt *router) mayRoute(on sai.OID) (sai.Status, string) {
 	return 0, ""
 }
 
-// useFor marks what an interface is on as routed or not.
+// useFor marks the port, LAG or VLAN of an interface as routed or not.
 func (rt *router) useFor(o *object, routed bool) {
 	if r, ok := row[config.Interface](rt.core, o.key.OID); ok && r.On != config.None {
 		rt.usesOf(sai.OID(r.On)).routed = routed
@@ -114,7 +115,7 @@ func (rt *router) rifRow(o *object) (config.Row, error) {
 	return r, nil
 }
 
-// unicast refuses what is not the address of a station.
+// unicast rejects an address that is not a unicast address.
 func unicast(id sai.AttrID, m sai.MAC) error {
 	if m[0]&1 != 0 || m == (sai.MAC{}) {
 		return badValue(id, sai.StatusInvalidParameter, "%s, want a unicast address", m)
@@ -134,7 +135,7 @@ func (rt *router) leadsNowhere(rif sai.OID) bool {
 	return r.On == config.None
 }
 
-// removeRIF refuses to remove an interface that is in use.
+// removeRIF rejects the removal of an interface that is in use.
 func (rt *router) removeRIF(o *object) error {
 	if o.self.(*routerInterface).behind > 0 {
 		return refuse("remove", sai.ObjectTypeRouterInterface, 0, sai.StatusObjectInUse, "it has neighbours or next hops")

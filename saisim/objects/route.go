@@ -44,7 +44,7 @@ func (rt *router) createRoute(o *object) error {
 	return nil
 }
 
-// checkNextHop refuses what cannot be the next hop of a route.
+// checkNextHop rejects an object that cannot be the next hop of a route.
 func (rt *router) checkNextHop(oid sai.OID) error {
 	if _, ok := row[config.Port](rt.core, oid); ok {
 		return badValue(sai.RouteEntryAttrNextHopID, sai.StatusNotSupported, "of ports, routes lead to the CPU port only")
@@ -52,7 +52,7 @@ func (rt *router) checkNextHop(oid sai.OID) error {
 	return nil
 }
 
-// routesUsed and maxRoutes are the numbers of the prefix's family.
+// routesUsed and maxRoutes return the numbers for the prefix's family.
 func (rt *router) routesUsed(p netip.Prefix) *uint32 {
 	if p.Addr().Is4() {
 		return &rt.used4
@@ -67,7 +67,7 @@ func (rt *router) maxRoutes(p netip.Prefix) uint32 {
 	return rt.prof.IPv6Routes
 }
 
-// routesLeft returns how many routes of IPv4, or IPv6, there is room for.
+// routesLeft returns how many more routes of IPv4 or IPv6 fit.
 func (rt *router) routesLeft(six bool) uint32 {
 	if six {
 		return rt.prof.IPv6Routes - rt.used6

@@ -11,7 +11,7 @@ type router struct {
 	used4, used6 uint32 // route entries
 }
 
-// routerKind keeps the one virtual router.
+// routerKind returns the kind of the single virtual router.
 func (rt *router) routerKind() *kind {
 	return &kind{
 		max: 1,
@@ -34,7 +34,7 @@ func (rt *router) routerKind() *kind {
 	}
 }
 
-// routerMAC returns the default address of router interfaces: that of the virtual router, which by
+// routerMAC returns the default address of router interfaces. This is the address of the virtual router, which by
 // default is that of the switch.
 func (rt *router) routerMAC() config.MAC {
 	if rt.defaultRouter != nil {

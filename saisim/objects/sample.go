@@ -5,14 +5,14 @@ import (
 	"tamtam/saisim/config"
 )
 
-// Of SAMPLEPACKET objects.
+// Limits of SAMPLEPACKET objects.
 const (
 	maxSamplers = 1024
 	maxRate     = 1 << 31
 )
 
-// samplerKind makes the samplers that ports and ACL entries name, whose samples go to the CPU, by the trap
-// SAMPLEPACKET, and those that say how much an initiator of IFA takes.
+// samplerKind returns the kind of samplers for ports and ACL entries, whose samples go to the CPU by the trap
+// SAMPLEPACKET. They also set the sampling rate of IFA initiators.
 func (ms *monitors) samplerKind() *kind {
 	return &kind{
 		max: maxSamplers,

@@ -9,11 +9,11 @@ import (
 	"tamtam/saisim/engine"
 )
 
-// malformed counts frames that are not well-formed.
+// malformed returns the number of malformed frames.
 func malformed(p *tally) uint64 { return p.Dropped[drop.Runt] + p.Dropped[drop.Oversize] }
 
-// discards counts frames that were dropped for other reasons, at the ingress or at the egress. A frame of which
-// only the copy for the CPU was policed has gone on.
+// discards returns the number of frames that were dropped for other reasons, at the ingress or at the egress. It
+// excludes frames that were forwarded and had only the copy for the CPU policed.
 func discards(p *tally, egress bool) (n uint64) {
 	for why, d := range p.Dropped {
 		if r := drop.Reason(why); r.AtEgress() == egress && r != drop.Runt && r != drop.Oversize {
@@ -26,10 +26,10 @@ func discards(p *tally, egress bool) (n uint64) {
 	return n
 }
 
-// Lost frames are those that were lost on a live wire, before the ingress MAC or after the egress MAC.
+// A lost counts frames that were lost on a live wire, before the ingress MAC or after the egress MAC.
 type lost struct{ in, out uint64 }
 
-// A tally is all that a port's statistics are made of.
+// A tally holds the inputs of a port's statistics.
 type tally struct {
 	engine.PortTally
 	lost
@@ -122,7 +122,7 @@ func (ps *ports) addPortStats(k *kind) {
 	}
 }
 
-// tally reads what a port counts; false: it is the CPU port.
+// tally reads the counters of a port. It returns false for the CPU port.
 func (ps *ports) tally(o *object) (tally, bool) {
 	t, ok := ps.engine.PortTally(o.id())
 	if !ok {

@@ -13,8 +13,7 @@ type Store struct {
 	areas
 }
 
-// areas are the parts of the store, by the meaning of objects. An area refers to the other areas that
-// it calls.
+// areas are the parts of the store, by the meaning of objects. An area refers to the other areas that it calls.
 type areas struct {
 	acls       *acls
 	ports      *ports
@@ -28,7 +27,7 @@ type areas struct {
 	extensions *extension.Area
 }
 
-// newAreas returns the areas as they are before the switch object is created.
+// newAreas returns the areas in their state before the switch object is created.
 func newAreas(c *core) areas {
 	a := areas{acls: newACLs(c), router: &router{core: c}, mirrors: &mirrors{core: c}, traps: newTraps(c)}
 	a.ports = newPorts(c, a.acls)
@@ -44,7 +43,7 @@ func newAreas(c *core) areas {
 	return a
 }
 
-// New returns a store without a switch object, which configures a packet path.
+// New returns a store without a switch object. It configures the packet path e.
 func New(e *engine.Engine, cfg Config) *Store {
 	if cfg.Changed == nil {
 		cfg.Changed = func(config.Change) {}
@@ -70,10 +69,10 @@ func (s *Store) Notes() []sai.Notification {
 	return notes
 }
 
-// Rows returns the rows that follow from the objects, as a set of its own.
+// Rows returns a copy of the rows that follow from the objects.
 func (s *Store) Rows() config.Set { return s.tables.Clone() }
 
-// RowsOf is Rows for some tables.
+// RowsOf does the same as Rows, for the given tables only.
 func (s *Store) RowsOf(tables ...config.Table) config.Set { return s.tables.Of(tables...) }
 
 // Tables returns the rows that follow from the objects.

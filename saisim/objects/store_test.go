@@ -48,7 +48,7 @@ func (r *rig) create(t sai.ObjectType, pairs ...any) sai.OID {
 	return oid
 }
 
-// get reads an attribute of the switch that is one object.
+// get reads an attribute of the switch whose value is one object.
 func (r *rig) get(id sai.AttrID) sai.OID {
 	r.Helper()
 	got, err := r.Get(sai.Obj(sai.ObjectTypeSwitch, r.sw), []sai.Attr{{ID: id, Value: sai.NullOID}})
@@ -58,7 +58,7 @@ func (r *rig) get(id sai.AttrID) sai.OID {
 	return got[0].Value.(sai.OID)
 }
 
-// fill makes every area keep something that can exist only once: a second one is refused.
+// fill makes every area hold something that can exist only once, so that a second one is refused.
 func (r *rig) fill() {
 	r.Helper()
 	vlan := r.create(sai.ObjectTypeVLAN, sai.VLANAttrVLANID, sai.Uint(10))
@@ -85,8 +85,7 @@ func (r *rig) fill() {
 		sai.GenericProgrammableAttrObjectName, sai.Bytes(tailstamp.ObjectCounters))
 }
 
-// No area keeps anything of a switch that was removed: the next one has the same rows, under the same
-// names.
+// No area keeps anything of a removed switch: the next one has the same rows, with the same names.
 func TestNextSwitchBeginsAnew(t *testing.T) {
 	r := newRig(t)
 	bare := r.Tables()
@@ -113,7 +112,7 @@ func TestNextSwitchBeginsAnew(t *testing.T) {
 	}
 }
 
-// A call that is refused leaves no row, in whatever area it fails and however late.
+// A refused call leaves no row, in any area and at any point of failure.
 func TestRefusedCallLeavesNoRow(t *testing.T) {
 	r := newRig(t)
 	r.fill()
@@ -146,7 +145,7 @@ func TestRefusedCallLeavesNoRow(t *testing.T) {
 	}
 }
 
-// Each trap has a name of its own, and the one that SAI has for it.
+// Each trap has its own name, and its SAI name if it has one.
 func TestTrapNames(t *testing.T) {
 	types, ok := sai.LookupEnum("sai_hostif_trap_type_t")
 	if !ok {

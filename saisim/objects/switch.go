@@ -37,7 +37,7 @@ func (s *Store) switchKind() *kind {
 	if preIngress(&s.prof) {
 		k.attrs = append(k.attrs, sai.SwitchAttrPreIngressACL)
 	}
-	// What can only be read.
+	// Read-only attributes.
 	for id := range s.switchFacts() {
 		k.attrs = append(k.attrs, id)
 	}
@@ -59,7 +59,7 @@ func (s *Store) createSwitch(o *object) error {
 	return nil
 }
 
-// setSwitch notes which notifications are wanted.
+// setSwitch records which notifications are enabled.
 func (s *Store) setSwitch(_ *object, a sai.Attr) error {
 	if v, ok := a.Value.(sai.Pointer); ok {
 		switch a.ID {
@@ -108,7 +108,7 @@ func (s *Store) powerUp() error {
 		return err
 	}
 	s.cpu = cpu
-	if err := s.putRow(s.kinds[sai.ObjectTypeSwitch], s.sw); err != nil { // it names the CPU port
+	if err := s.putRow(s.kinds[sai.ObjectTypeSwitch], s.sw); err != nil { // the row names the CPU port
 		return err
 	}
 	add := func(t sai.ObjectType, attrs ...sai.Attr) (o *object) {
@@ -152,7 +152,7 @@ func (s *Store) getSwitch(_ *object, id sai.AttrID) sai.Value {
 	return nil
 }
 
-// switchFacts returns the attributes that can only be read.
+// switchFacts returns functions that read the read-only attributes.
 func (s *Store) switchFacts() map[sai.AttrID]func() sai.Value {
 	num := func(n uint32) func() sai.Value { return func() sai.Value { return sai.Uint(n) } }
 	oid := func(o **object) func() sai.Value { return func() sai.Value { return (*o).key.OID } }
@@ -189,7 +189,7 @@ func (s *Store) switchFacts() map[sai.AttrID]func() sai.Value {
 		sai.SwitchAttrAvailableNextHopGroupMemberEntry: left(sai.ObjectTypeNextHopGroupMember, s.prof.NextHopMembers),
 		sai.SwitchAttrNumberOfLags:                     num(s.prof.LAGs),
 		sai.SwitchAttrLAGMembers:                       num(s.prof.LAGMembers),
-		// in KB, says SAI
+		// SAI specifies KB
 		sai.SwitchAttrTotalBufferSize: func() sai.Value {
 			return sai.Uint(uint64(s.prof.Buffer.CellBytes) * uint64(s.prof.Buffer.Cells) >> 10)
 		},

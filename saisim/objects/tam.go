@@ -6,8 +6,8 @@ import (
 	"tamtam/sai"
 )
 
-// tamIntKind returns the kind of in-band telemetry objects; the chip has tail-stamping and IFA. One for direct export
-// says from which domain a TAM object reports.
+// tamIntKind returns the kind of in-band telemetry objects: tail-stamping and IFA. An object for direct export sets the
+// domain of a TAM object's reports.
 func (ms *monitors) tamIntKind(most uint32) *kind {
 	return &kind{
 		max: most,
@@ -28,8 +28,8 @@ func (ms *monitors) tamIntKind(most uint32) *kind {
 	}
 }
 
-// storedKinds adds the types whose objects are kept, with their references, to be read back: nothing in
-// the packet path uses them yet.
+// storedKinds adds the types whose objects are only stored, with their references, to be read back. The packet path
+// does not use them yet.
 func storedKinds(kinds map[sai.ObjectType]*kind) {
 	for _, t := range []sai.ObjectType{
 		sai.ObjectTypeTAMTelType, sai.ObjectTypeTAMTelemetry, sai.ObjectTypeTAMMathFunc,

@@ -81,7 +81,8 @@ func (ms *monitors) collectorRow(o *object) (config.Row, error) {
 	return r, nil
 }
 
-// wrongEnds reports whether reports can go from one address to another, and which is wrong if not.
+// wrongEnds reports whether reports can go from one address to another. If not, it returns the attribute of the wrong
+// address.
 func wrongEnds(src, dst netip.Addr) (sai.AttrID, bool) {
 	host := func(a netip.Addr) bool { return a.IsValid() && !a.IsUnspecified() && !a.IsMulticast() && !a.Is4In6() }
 	switch {
@@ -93,7 +94,7 @@ func wrongEnds(src, dst netip.Addr) (sai.AttrID, bool) {
 	return 0, true
 }
 
-// toCPU says how reports to a collector behind the CPU go there: as the group of its trap says, or the default group.
+// toCPU returns how reports to a collector behind the CPU go there: by the group of its trap, or by the default group.
 func (ms *monitors) toCPU(o *object) config.ToCPU {
 	if t := ms.objects[o.ref(sai.TAMCollectorAttrHostifTrap)]; t != nil {
 		if g := ms.objects[t.ref(sai.HostifUserDefinedTrapAttrTrapGroup)]; g != nil {
@@ -103,21 +104,21 @@ func (ms *monitors) toCPU(o *object) config.ToCPU {
 	return ms.defaultGroup.toCPU()
 }
 
-// putCollectors puts the rows of all collectors again: a trap group has changed.
+// putCollectors puts the rows of all collectors again after a change of a trap group.
 func (ms *monitors) putCollectors() {
 	for _, oid := range slices.Sorted(maps.Keys(ms.collectors)) {
-		if r, err := ms.collectorRow(ms.collectors[oid]); err == nil { // it was there before
+		if r, err := ms.collectorRow(ms.collectors[oid]); err == nil { // it was valid before
 			ms.put(r)
 		}
 	}
 }
 
-// putCollectorsOf puts the rows of all collectors again, with what is being set of an object that they may use.
+// putCollectorsOf puts the rows of all collectors again, with a new attribute of an object that they may use.
 func (ms *monitors) putCollectorsOf(o *object, a sai.Attr) error {
 	return ms.again(o, a, ms.collectors, ms.collectorRow)
 }
 
-// userTrapKind makes the traps that reports to the CPU have.
+// userTrapKind returns the kind of the traps for reports to the CPU.
 func (ms *monitors) userTrapKind() *kind {
 	return &kind{
 		max: maxTAMs,

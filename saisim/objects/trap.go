@@ -8,16 +8,16 @@ import (
 	"tamtam/saisim/config"
 )
 
-// traps are the traps and their groups.
+// traps is the area of the traps and their groups.
 type traps struct {
 	*core
 	types map[sai.Enum]config.Trap
-	users func() // puts what else follows from trap groups
+	users func() // puts the other rows that follow from trap groups
 }
 
 func newTraps(c *core) *traps { return &traps{core: c, types: trapTypes()} }
 
-// trapTypes returns the traps that SAI has a type for.
+// trapTypes returns the traps that have a type in SAI.
 func trapTypes() map[sai.Enum]config.Trap {
 	return map[sai.Enum]config.Trap{
 		sai.HostifTrapTypeStp:                       config.TrapSTP,
@@ -58,8 +58,8 @@ func trapTypes() map[sai.Enum]config.Trap {
 	}
 }
 
-// putRule puts the rule that a HOSTIF_TRAP object says. With a trap group that is
-// administratively down it is as without one.
+// putRule puts the rule of a HOSTIF_TRAP object. If its trap group is administratively down, the rule is dropped
+// instead.
 func (ts *traps) putRule(o *object) {
 	g := ts.groupOf(o)
 	r := config.TrapRule{
@@ -75,7 +75,7 @@ func (ts *traps) putRule(o *object) {
 	}
 }
 
-// groupOf returns the group of a trap; one that names none is in the default group.
+// groupOf returns the group of a trap. A trap that names none is in the default group.
 func (ts *traps) groupOf(trap *object) *object {
 	if g := ts.objects[trap.ref(sai.HostifTrapAttrTrapGroup)]; g != nil {
 		return g
@@ -83,7 +83,7 @@ func (ts *traps) groupOf(trap *object) *object {
 	return ts.defaultGroup
 }
 
-// toCPU returns how a trap group has packets go to the CPU.
+// toCPU returns how packets of a trap group go to the CPU.
 func (o *object) toCPU() config.ToCPU {
 	return config.ToCPU{
 		Policer: o.refID(sai.HostifTrapGroupAttrPolicer), Queue: uint8(o.number(sai.HostifTrapGroupAttrQueue)),
@@ -111,9 +111,9 @@ func (ts *traps) trapKind() *kind {
 	}
 }
 
-// trapGroupKind makes trap groups. That of the switch itself is for all packets to the CPU that no trap object is
-// for, whatever its administrative state. Packets to the CPU do not wait in its queues: they say by which they
-// came.
+// trapGroupKind returns the kind of trap groups. The switch's own group is for all packets to the CPU without a trap
+// object, regardless of its administrative state. Packets to the CPU do not wait in its queues: they only carry the
+// number of their queue.
 func (ts *traps) trapGroupKind() *kind {
 	return &kind{
 		attrs: []sai.AttrID{
@@ -150,8 +150,8 @@ func checkTrapGroup(o *object) error {
 	return nil
 }
 
-// checkSampleTrap refuses that samples go elsewhere than to the CPU. Which way they go there is all that their trap
-// says.
+// checkSampleTrap rejects an action of the sample trap that does not send samples to the CPU. The trap only selects
+// their path to the CPU.
 func checkSampleTrap(o *object) error {
 	if o.enum(sai.HostifTrapAttrTrapType) != sai.HostifTrapTypeSamplepacket {
 		return nil

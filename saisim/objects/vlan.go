@@ -5,7 +5,7 @@ import (
 	"tamtam/saisim/config"
 )
 
-// A vlan is a VLAN object: its members.
+// A vlan is a VLAN object, with its members.
 type vlan struct {
 	members []*object
 	uses
@@ -66,7 +66,7 @@ func (b *bridge) vlanRow(o *object) (config.Row, error) {
 	}
 	for _, m := range o.self.(*vlan).members {
 		r.Members = append(r.Members, config.VLANMember{BridgePort: m.refID(sai.VLANMemberAttrBridgePortID),
-			Tagging: config.Tagging(m.enum(sai.VLANMemberAttrVLANTaggingMode))}) // in the order of SAI
+			Tagging: config.Tagging(m.enum(sai.VLANMemberAttrVLANTaggingMode))}) // in SAI's order
 	}
 	return r, nil
 }

@@ -126,7 +126,8 @@ func (c *Compiled) RunEgress(p *PHV, in Set, from, to uint32) Set {
 	return c.egress.run(p, in, from, to)
 }
 
-// run is the main loop: step by step, each step for all packets. The package comment defines the meaning of each step.
+// run runs the main loop: step by step, each step for all packets. The package comment defines the meaning of each
+// step.
 // The order in a stage is: hashes, copies of words that the stage changes before it reads them, tables.
 func (c *code) run(p *PHV, in Set, from, to uint32) Set {
 	pc, end := c.at[from], c.at[to]

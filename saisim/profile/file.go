@@ -22,11 +22,10 @@ const maxFile = 64 << 10
 // maxMbps is the fastest port: 6.4 Tb/s.
 const maxMbps = 6_400_000
 
-// defaultName is the profile that "default" stands for.
+// defaultName is the profile to which "default" refers.
 const defaultName = "rmt12"
 
-// Names returns the names of the profiles that come with the simulator,
-// in order; "default" is another name for one of them.
+// Names returns the names of the built-in profiles, in order. "default" is another name for one of them.
 func Names() []string {
 	entries, _ := files.ReadDir("profiles")
 	names := []string{"default"}
@@ -37,8 +36,7 @@ func Names() []string {
 	return names
 }
 
-// Load returns the profile of that name, or the one that is in the file:
-// what contains a "/" or a "." is a file.
+// Load returns the profile with that name, or the one in the file. An argument with a "/" or a "." is a file.
 func Load(nameOrFile string) (Profile, error) {
 	if strings.ContainsAny(nameOrFile, "/.") {
 		return readProfile(nameOrFile)
@@ -75,7 +73,7 @@ func shippedFile(name string) ([]byte, bool) {
 	return text, err == nil
 }
 
-// shipped returns a profile that comes with the simulator; tests check that all are valid.
+// shipped returns a built-in profile. Tests check that all are valid.
 func shipped(name string) Profile {
 	p, err := Load(name)
 	if err != nil {
@@ -84,8 +82,7 @@ func shipped(name string) Profile {
 	return p
 }
 
-// A field is one line of a profile file; exactly one of the pointers, or
-// sub, is set.
+// A field is one line of a profile file. Exactly one of the pointers, or sub, is set.
 type field struct {
 	name     string
 	u32      *uint32
@@ -95,11 +92,10 @@ type field struct {
 	ports    *[]DefaultPorts
 	sub      []field
 	min, max uint64
-	optional bool // 0 if it is missing
+	optional bool // zero if it is missing
 }
 
-// fields are all lines of a profile file, in the order in which they are
-// written, and the range of each number.
+// fields returns all lines of a profile file in the order in which they are written, with the range of each number.
 func (p *Profile) fields() []field {
 	num := func(name string, at *uint32, min, max uint64) field {
 		return field{name: name, u32: at, min: min, max: max}
@@ -199,9 +195,8 @@ func (f *field) check(at string, v uint64) []error {
 	return []error{fmt.Errorf("%s%s is %d, want %d to %d", at, f.name, v, f.min, f.max)}
 }
 
-// Parse reads the text of a profile file. Every wrong field is reported:
-// unknown ones, doubled ones, those of another type, those out of range, those
-// that contradict others, and those that are missing and not in "base".
+// Parse parses the text of a profile file. It reports every wrong field: unknown, duplicate, of wrong type, out of
+// range, contradicting others, or missing without a "base".
 func Parse(text []byte) (Profile, error) {
 	var p Profile
 	if len(text) > maxFile {
@@ -248,8 +243,7 @@ type member struct {
 	value json.RawMessage
 }
 
-// members splits a JSON object; a repeated field is an error. The list is nil if the text is not an
-// object.
+// members splits a JSON object. A repeated field is an error. The list is nil if the text is not an object.
 func members(text []byte, at string) (all []member, errs []error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	wrong := func(err error) ([]member, []error) {
@@ -294,7 +288,7 @@ func members(text []byte, at string) (all []member, errs []error) {
 	return all, errs
 }
 
-// apply gives the fields their values; with whole, missing fields are errors.
+// apply sets the fields to their values. If whole, missing fields are errors.
 func apply(fields []field, all []member, at string, whole bool) (errs []error) {
 	seen := map[string]bool{}
 	for _, m := range all {

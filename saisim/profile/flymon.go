@@ -7,7 +7,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// maxSpliced is how many groups fit at the ends of the pipe: Appendix E.
+// maxSpliced is the number of groups that fit at the ends of the pipe (Appendix E).
 const maxSpliced = 3
 
 // Geometry returns the number and size of the chip's CMU groups.
@@ -33,7 +33,7 @@ func (f *FlyMonCapacity) fields() []field {
 	}
 }
 
-// check finds contradictions in a chip with CMU groups.
+// check reports contradictions in a chip with CMU groups.
 func (f *FlyMonCapacity) check(bad func(ok bool, field string, value any, want string)) {
 	because := func(field string, have, need uint32, lack string) {
 		bad(have == 0 || need > 0, "flymon."+lack, need, fmt.Sprintf("at least 1, because flymon.%s is %d", field, have))

@@ -1,5 +1,4 @@
-// Package profile says how large and fast a kind of chip is. Profiles are files, some of which come
-// with the simulator.
+// Package profile defines the size and speed of chips. Profiles are files, some of which are built into the simulator.
 package profile
 
 import (
@@ -9,9 +8,8 @@ import (
 	"tamtam/saisim/pipe"
 )
 
-// A Profile gives the size and speed of a kind of chip. All numbers are exact;
-// a chip refuses what its profile has no room for. Profiles are files; see
-// [Load].
+// A Profile gives the size and speed of a kind of chip. All numbers are exact: a chip refuses everything beyond the
+// capacity of its profile. Profiles are files. See [Load].
 type Profile struct {
 	Name    string
 	About   string // one line for lists
@@ -20,8 +18,7 @@ type Profile struct {
 	Ports
 	Pipeline
 
-	// Stage is what each stage of a pipe has for programs; PHVBits is the width of
-	// the packet header vector.
+	// Stage holds the resources for programs in each stage of a pipe. PHVBits is the width of the packet header vector.
 	Stage   StageResources
 	PHVBits uint32
 
@@ -30,11 +27,11 @@ type Profile struct {
 	Queues uint32 // 1 .. 16
 
 	ACL ACL
-	// AltMark is what the chip has for alternate marking.
+	// AltMark is the capacity for alternate marking.
 	AltMark AltMarkCapacity
-	// FlyMon is what it has for sketches.
+	// FlyMon is the capacity for sketches.
 	FlyMon FlyMonCapacity
-	// TableRecord is what it has for table recording.
+	// TableRecord is the capacity for table recording.
 	TableRecord TableRecordCapacity
 
 	// Numbers of objects.
@@ -42,17 +39,17 @@ type Profile struct {
 	Routing
 	QoS
 	TAMInts, MirrorSessions uint32
-	MSSClamps               uint32 // of tail-stamping; 0: the chip lowers no MSS
+	MSSClamps               uint32 // for tail-stamping; zero if the chip cannot clamp the MSS
 }
 
-// Ports are SerDes lanes and the ports made of them. A port takes one or more whole lanes; its speed is
-// at most their number times LaneMbps. Lanes are numbered from FirstLane.
+// Ports describes SerDes lanes and the ports made of them. A port uses one or more complete lanes. Its speed is at most
+// their number times LaneMbps. Lanes are numbered from FirstLane.
 type Ports struct {
 	FirstLane, Lanes uint32
 	LaneMbps         uint32
 	SpeedsMbps       []uint32
-	Default          []DefaultPorts // that exist once the switch object is created
-	MTU              uint32         // largest frame a port can be set to, with headers and FCS
+	Default          []DefaultPorts // ports that are created with the switch object
+	MTU              uint32         // largest frame to which a port can be set, with headers and FCS
 }
 
 // Pipeline is the path of a packet, in cycles.
@@ -63,87 +60,84 @@ type Pipeline struct {
 	TrafficManager              uint32
 }
 
-// Bridging is the room for layer 2.
+// Bridging is the capacity for layer 2.
 type Bridging struct {
 	FDB                     uint32 // entries
 	VLANs, LAGs, LAGMembers uint32
 }
 
-// Routing is the room for layer 3.
+// Routing is the capacity for layer 3.
 type Routing struct {
 	RouterInterfaces, Neighbors uint32
 	NextHops, NextHopGroups     uint32
-	NextHopMembers              uint32 // all groups together
+	NextHopMembers              uint32 // in all groups together
 	IPv4Routes, IPv6Routes      uint32
 }
 
-// QoS is the room for the settings of queues.
+// QoS is the capacity for the settings of queues.
 type QoS struct {
 	Schedulers, WREDs, QoSMaps  uint32
 	BufferPools, BufferProfiles uint32
 }
 
-// StageResources are those of one match-action stage, as programs use them.
+// StageResources holds the resources of one match-action stage for programs.
 type StageResources struct {
 	HashUnits    uint32 // hash distribution units, of HashBits output bits each
 	HashBits     uint32
 	StatefulALUs uint32 // one read-modify-write per packet each
-	SRAMBlocks   uint32 // of SRAMBits bits each
+	SRAMBlocks   uint32 // blocks of SRAMBits bits each
 	SRAMBits     uint32
-	TCAMBlocks   uint32 // of TCAMEntries entries, TCAMBits wide
+	TCAMBlocks   uint32 // blocks of TCAMEntries entries, TCAMBits wide
 	TCAMEntries  uint32
 	TCAMBits     uint32
 	VLIWSlots    uint32 // operations in all actions of the stage together
 	Tables       uint32 // logical tables
 }
 
-// Buffer is the packet memory: a packet takes whole cells.
+// Buffer is the packet memory. A packet occupies complete cells.
 type Buffer struct{ CellBytes, Cells uint32 }
 
-// DefaultPorts says that there are Count ports of Lanes lanes each, one after
-// the other from the lane First on, at one speed.
+// DefaultPorts describes Count ports of Lanes lanes each, in sequence from the lane First on, at one speed.
 type DefaultPorts struct{ First, Count, Lanes, Mbps uint32 }
 
-// ACL gives the size of the ACL stage. Numbers are per stage (ingress or
-// egress) unless said otherwise.
+// ACL gives the size of the ACL stage. Numbers are per stage (ingress or egress) unless noted otherwise.
 type ACL struct {
 	Tables, Groups uint32
-	Entries        uint32 // all tables together
-	TableEntries   uint32 // one table
-	Counters       uint32 // both stages together
-	Ranges         uint32 // both stages together, at most 64
+	Entries        uint32 // in all tables together
+	TableEntries   uint32 // in one table
+	Counters       uint32 // in both stages together
+	Ranges         uint32 // in both stages together, at most 64
 	// Priorities of entries, both ends included.
 	MinPriority, MaxPriority uint32
 }
 
-// AltMarkCapacity gives the size of alternate marking; both 0: the chip has none.
+// AltMarkCapacity gives the size of alternate marking. Both are zero if the chip has none.
 type AltMarkCapacity struct {
 	Profiles uint32 // at most 8
 	Flows    uint32 // indices
 }
 
-// FlyMonCapacity gives the size of the groups of CMUs, by the names of
-// [flymon.Geometry]; all 0: the chip has none.
+// FlyMonCapacity gives the size of the groups of CMUs, by the names of [flymon.Geometry]. All are zero if the chip has
+// none.
 type FlyMonCapacity struct {
 	Groups, Spliced, Units, CMUs uint32
 	Width, Depth, Partitions     uint32
 	MapEntries, Digests          uint32
-	RecirculationMbps            uint32 // of the port that leads to spliced groups
+	RecirculationMbps            uint32 // speed of the port that leads to spliced groups
 }
 
-// TableRecordCapacity gives the size of table recording; all 0: the chip has none.
+// TableRecordCapacity gives the size of table recording. All are zero if the chip has none.
 type TableRecordCapacity struct {
-	Bits     uint32 // of the record word, at most 64
+	Bits     uint32 // bits of the record word, at most 64
 	Plans    uint32
-	Sessions uint32 // of all plans
+	Sessions uint32 // sessions of all plans
 }
 
 // Default returns the profile "default", which is rmt12.
 func Default() Profile { return shipped("default") }
 
-// Small returns the profile "small", which is for tests: its tables fill
-// up soon, and with a clock of 1.25 GHz a byte at 10 Gb/s takes exactly one cycle
-// and a nanosecond does not take a whole number of them.
+// Small returns the profile "small", which is for tests. Its tables fill up soon. Its clock runs at 1.25 GHz. A byte at
+// 10 Gb/s thus takes exactly one cycle, and a nanosecond is not a whole number of cycles.
 func Small() Profile { return shipped("small") }
 
 // MaxLanes bounds the lane numbers of any profile.
@@ -152,13 +146,13 @@ const MaxLanes = 1024
 // MaxMirrors bounds the mirror sessions of any profile: a packet carries one bit for each.
 const MaxMirrors = 64
 
-// MarkLanes bounds the profiles of alternate marking: as many as 32 bits of metadata hold.
+// MarkLanes bounds the profiles of alternate marking: the number that fits into 32 bits of metadata.
 const MarkLanes = 8
 
 const fcs = 4 // bytes after a frame
 
-// Validate says, by the names that profile files use, what is out of range or
-// contradicts something else.
+// Validate returns an error for each value that is out of range or contradicts another one. It uses the names in
+// profile files.
 func (p *Profile) Validate() error {
 	var errs []error
 	for _, err := range checkRanges(p.fields(), "") {
@@ -219,8 +213,8 @@ func (p *Profile) Validate() error {
 	return errors.Join(errs...)
 }
 
-// checkBuffer is for files: there a buffer that cannot take a frame of the largest MTU from every
-// default port at once is a mistake (tests use such buffers).
+// checkBuffer checks the buffer of a profile in a file. It must hold a frame of the largest MTU from every default port
+// at the same time. Tests use smaller buffers.
 func (p *Profile) checkBuffer() error {
 	ports, cell := uint64(0), uint64(p.Buffer.CellBytes)
 	for _, d := range p.Default {
@@ -245,17 +239,17 @@ func (p *Profile) SpeedFits(mbps, n uint32) bool {
 	return false
 }
 
-// IngressCycles is the time from the pipe's entry to the queues.
+// IngressCycles returns the number of cycles from the pipe's entry to the queues.
 func (p *Profile) IngressCycles() uint64 {
 	return uint64(p.Parser) + uint64(p.IngressStages)*uint64(p.StageCycles) + uint64(p.TrafficManager)
 }
 
-// EgressCycles is the time from the scheduler to the egress MAC.
+// EgressCycles returns the number of cycles from the scheduler to the egress MAC.
 func (p *Profile) EgressCycles() uint64 {
 	return uint64(p.EgressStages)*uint64(p.StageCycles) + uint64(p.Deparser)
 }
 
-// Limits returns what the chip has for programs.
+// Limits returns the chip's resources for programs.
 func (p *Profile) Limits() pipe.Limits {
 	return pipe.Limits{
 		IngressStages: p.IngressStages, EgressStages: p.EgressStages, PHVBits: p.PHVBits,

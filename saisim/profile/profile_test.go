@@ -41,7 +41,7 @@ func TestShippedProfiles(t *testing.T) {
 	}
 }
 
-// Stages have what the FlyMon paper assumes; a fixed-function chip has no room for programs.
+// Stages have the resources that the FlyMon paper assumes. A fixed-function chip has none for programs.
 func TestProfileStages(t *testing.T) {
 	rmt, _ := Load("rmt12")
 	if s := rmt.Stage; rmt.IngressStages != 12 || rmt.EgressStages != 12 || s.StatefulALUs != 4 || s.HashUnits != 6 ||
@@ -53,7 +53,7 @@ func TestProfileStages(t *testing.T) {
 	}
 }
 
-// A file says what differs from its base; everything wrong in it is named.
+// A file contains the differences from its base, and the error names everything wrong in it.
 func TestProfileFile(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"a base alone", `{"base": "small", "name": "x"}`, ""},
@@ -165,7 +165,7 @@ func TestLoadProfile(t *testing.T) {
 	}
 }
 
-// No text makes Parse panic, and a profile that it accepts is read back as it was written.
+// FuzzProfile checks that no text makes Parse panic, and that an accepted profile is read back as it was written.
 func FuzzProfile(f *testing.F) {
 	small := Small()
 	f.Add(small.JSON())

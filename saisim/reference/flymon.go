@@ -12,8 +12,8 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// This file has FlyMon, from the text of flymon, of saisim (measuring.go) and of saisim/cmu: one packet after another,
-// each word of a register by its address.
+// This file implements FlyMon from the text of flymon, saisim/engine/measuring.go and saisim/cmu. It processes one
+// packet after another, and addresses each word of a register separately.
 
 // A measured is a copy in the form for groups of CMUs.
 type measured struct {
@@ -341,7 +341,7 @@ func (c *Chip) param(s *sketch, u flymon.Unit, p flymon.Param, results []uint32,
 	}
 }
 
-// digest keeps the packet's key, once, if there is room.
+// digest keeps the packet's key, once, if the limit allows it.
 func (c *Chip) digest(s *sketch, bank int, m *measured) {
 	key := m.vector.And(s.Digest.Key)
 	switch b := &s.status.Banks[bank]; {

@@ -50,7 +50,7 @@ type gen struct {
 // chance returns true n times in a hundred.
 func (g *gen) chance(n int) bool { return g.IntN(100) < n }
 
-// seldom is like chance, for features that keep frames from the shortcuts.
+// seldom does the same as chance, for features that keep frames from the shortcuts.
 func (g *gen) seldom(n int) bool {
 	if g.usual {
 		n /= 5

@@ -138,7 +138,7 @@ func (g *gen) flowValue(lane, colour int, index uint32) uint32 {
 // flowOp makes the two entries of a flow. The flow matches all packets, or some.
 func (g *gen) flowOp() { g.flowOf(g.usedLane(), g.flowIndex()) }
 
-// flowOf is like flowOp, for a lane and an index.
+// flowOf does the same as flowOp, for a lane and an index.
 func (g *gen) flowOf(lane int, index uint32) {
 	with := []any{sai.ACLEntryAttrTableID, g.table, sai.ACLEntryAttrPriority, sai.Uint(1 + g.IntN(5))}
 	switch g.IntN(6) {

@@ -195,7 +195,7 @@ func (c *Chip) ingressACL(s *slot) {
 	}
 }
 
-// forward is the last stage: learning, and the destination.
+// forward does the work of the last stage: learning, and the destination.
 func (c *Chip) forward(s *slot) {
 	pk := s.pk
 	conf := pk.conf

@@ -104,7 +104,7 @@ func (c *Chip) policed(pk *packet) bool {
 	return dropped
 }
 
-// policedAs is like policed, with the given policer.
+// policedAs does the same as policed, with the given policer.
 func (c *Chip) policedAs(pk *packet, id config.ID) bool {
 	p := c.policers[id]
 	if p == nil {

@@ -117,7 +117,7 @@ func (r *run) stage(stage int) {
 }
 
 // gateOf returns the gate of a table. It is the gate of another table if a fault misplaces this one and that gate
-// depends only on tables that ran before.
+// depends only on earlier tables.
 func (r *run) gateOf(t *pipe.Table) [][]pipe.Term {
 	into, ok := r.faults.misplace[r.name+"."+t.Name]
 	at := slices.IndexFunc(r.pipe.Tables, func(x pipe.Table) bool { return ok && r.name+"."+x.Name == into })

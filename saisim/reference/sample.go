@@ -177,8 +177,8 @@ func (c *Chip) sampledOut(p *port, samples []*sample, o outgoing, why drop.Reaso
 	}
 }
 
-// sampledDropped is like sampledOut for a copy that the egress pipe drops. It applies at the cycle in which the copy
-// would be through.
+// sampledDropped does the same as sampledOut for a copy that the egress pipe drops. It applies at the cycle in which
+// the copy would be through.
 func (c *Chip) sampledDropped(p *port, samples []*sample, o *outgoing, why drop.Reason) {
 	if len(samples) > 0 {
 		plain := *o

@@ -1,7 +1,7 @@
-// Package replica copies a value with everything that it leads to, so that the copy can go on by itself: nothing that
-// either does is seen by the other. It is for a whole packet path, which has thousands of values that point at each
-// other, also into the middle of others; whoever adds a field need not think of it.
+// Package replica makes a deep copy of a value and of everything reachable from it. The copy is independent: no change
+// of one is visible in the other. It is for a complete packet path, which has thousands of values that point to each
+// other, also into the middle of others. New fields need no extra code.
 //
-// What belongs here: memory. What does not: what the values mean. Two things cannot be copied: what a function has
-// captured, so functions are nil in the copy, and channels, which are an error.
+// This package handles memory, not the meaning of values. Two things cannot be copied: captured variables of functions,
+// so functions are nil in the copy, and channels, which are an error.
 package replica

@@ -1,12 +1,12 @@
 package replica
 
-// places is a set of places: open addressing, linear probing. There are as many as values that are reached.
+// places is a set of places, by open addressing with linear probing. It has as many places as values are reached.
 type places struct {
-	slots []place // a power of two; at is nil: free
+	slots []place // length is a power of two; at is nil if a slot is free
 	n     int
 }
 
-// add adds a place, and reports whether it was not there.
+// add adds a place, and reports whether it is new.
 func (s *places) add(p place) bool {
 	if 2*(s.n+1) > len(s.slots) {
 		old := s.slots
@@ -26,7 +26,7 @@ func (s *places) add(p place) bool {
 	return true
 }
 
-// slot is where a place is, or the free slot where it belongs.
+// slot returns the slot that holds a place, or the free slot for it.
 func (s *places) slot(p place) *place {
 	for i := uint64(uintptr(p.at)) * 0x9e3779b97f4a7c15 >> 20; ; i++ {
 		x := &s.slots[i&uint64(len(s.slots)-1)]

@@ -9,16 +9,16 @@ import (
 	"unsafe"
 )
 
-// Options say what is not copied.
+// Options lists types that are not copied.
 type Options struct {
-	// Zero are types of which every value is zero in the copy.
+	// Zero lists types whose values are zero in the copy.
 	Zero []reflect.Type
-	// Shared are types of which no value is ever changed: pointers to them stay as they are.
+	// Shared lists types whose values never change. Pointers to them are not changed.
 	Shared []reflect.Type
 }
 
-// Of returns a copy of what p points to. What it leads to must not change meanwhile. Targets of unsafe pointers, which
-// an atomic.Pointer has, and strings are shared.
+// Of returns a copy of the value that p points to. Reachable values must not change meanwhile. Strings and targets of
+// unsafe pointers, which an atomic.Pointer contains, are shared.
 func Of[T any](p *T, o Options) (*T, error) {
 	c, err := newCopier(p, o)
 	if err != nil {
@@ -35,7 +35,7 @@ func Of[T any](p *T, o Options) (*T, error) {
 	return (*T)(c.moved(unsafe.Pointer(p))), nil
 }
 
-// newCopier finds all memory that p leads to.
+// newCopier finds all memory that is reachable from p.
 func newCopier[T any](p *T, o Options) (*copier, error) {
 	c := &copier{
 		shapes: map[reflect.Type]*shape{}, maps: map[unsafe.Pointer]reflect.Value{},
@@ -57,29 +57,29 @@ func newCopier[T any](p *T, o Options) (*copier, error) {
 	return c, nil
 }
 
-// A copier first finds all memory that is reached, then copies it block by block, and has pointers in the copies point
-// to copies.
+// A copier first finds all reachable memory, then copies it block by block, and redirects pointers in the copies to
+// copies.
 type copier struct {
 	shapes       map[reflect.Type]*shape
 	zero, shared []reflect.Type
 	seen         places
-	work         []block // reached, and not looked at
+	work         []block // reached, but not examined
 	found        []block
-	blocks       []block // what was found, each byte in one, in the order of starts
+	blocks       []block // merged from found, so that each byte is in one; sorted by start
 	starts       []uintptr
-	maps         map[unsafe.Pointer]reflect.Value // as they are
+	maps         map[unsafe.Pointer]reflect.Value // original maps
 	copies       map[unsafe.Pointer]reflect.Value
 	err          error
 }
 
-// A place is some values of a type at an address.
+// A place is an address with some values of a type.
 type place struct {
 	at unsafe.Pointer
 	of *shape
 	n  int
 }
 
-// A block is a place, and where its copy is.
+// A block is a place with the address of its copy.
 type block struct {
 	place
 	to unsafe.Pointer
@@ -88,7 +88,7 @@ type block struct {
 func (b *block) from() uintptr { return uintptr(b.at) }
 func (b *block) end() uintptr  { return b.from() + uintptr(b.n)*b.of.size }
 
-// reach notes that n values of a type are at an address.
+// reach records that n values of a type are at an address.
 func (c *copier) reach(at unsafe.Pointer, t reflect.Type, n int) {
 	s := c.shape(t)
 	if at == nil || n == 0 || s.size == 0 {
@@ -104,7 +104,7 @@ func (c *copier) reach(at unsafe.Pointer, t reflect.Type, n int) {
 	}
 }
 
-// each calls a function for all references in some values.
+// each calls do for all references in some values.
 func (c *copier) each(at unsafe.Pointer, s *shape, n int, do func(unsafe.Pointer, *ref)) {
 	if len(s.refs) == 0 {
 		return
@@ -122,7 +122,7 @@ func (c *copier) each(at unsafe.Pointer, s *shape, n int, do func(unsafe.Pointer
 	}
 }
 
-// look reaches what a reference leads to.
+// look reaches the target of a reference.
 func (c *copier) look(at unsafe.Pointer, r *ref) {
 	switch r.kind {
 	case reflect.Pointer:
@@ -143,7 +143,7 @@ func (c *copier) look(at unsafe.Pointer, r *ref) {
 	}
 }
 
-// lookAt looks at a value that has no address.
+// lookAt examines a value that has no address.
 func (c *copier) lookAt(v reflect.Value) {
 	if s := c.shape(v.Type()); len(s.refs) > 0 {
 		x := reflect.New(v.Type())
@@ -170,7 +170,7 @@ func (c *copier) lookMap(m reflect.Value) {
 	}
 }
 
-// merge puts what was found into blocks that do not overlap: values within others, and slices of one array.
+// merge combines the found places into blocks that do not overlap: values within others, and slices of one array.
 func (c *copier) merge() {
 	slices.SortFunc(c.found, func(a, b block) int {
 		return cmp.Or(cmp.Compare(a.from(), b.from()), -cmp.Compare(a.end(), b.end()), len(b.of.refs)-len(a.of.refs))
@@ -194,7 +194,7 @@ func (c *copier) merge() {
 	}
 }
 
-// copy copies a block as it is.
+// copy copies a block without changes.
 func (c *copier) copy(b *block) {
 	if len(b.of.refs) == 0 {
 		size := b.end() - b.from()
@@ -208,7 +208,7 @@ func (c *copier) copy(b *block) {
 	b.to = to.UnsafePointer()
 }
 
-// moved is where the copy is of what is at an address.
+// moved returns the address in the copy for an original address.
 func (c *copier) moved(at unsafe.Pointer) unsafe.Pointer {
 	a := uintptr(at)
 	i, found := slices.BinarySearch(c.starts, a)
@@ -219,7 +219,7 @@ func (c *copier) moved(at unsafe.Pointer) unsafe.Pointer {
 	return unsafe.Add(b.to, a-b.from())
 }
 
-// mend has a reference in a copy lead to a copy.
+// mend redirects a reference in a copy to a copy.
 func (c *copier) mend(at unsafe.Pointer, r *ref) {
 	p := (*unsafe.Pointer)(at)
 	switch r.kind {
@@ -246,7 +246,7 @@ func (c *copier) mend(at unsafe.Pointer, r *ref) {
 	}
 }
 
-// copyOf is the copy of a value that has no address.
+// copyOf returns the copy of a value that has no address.
 func (c *copier) copyOf(v reflect.Value) reflect.Value {
 	s := c.shape(v.Type())
 	if len(s.refs) == 0 {

@@ -21,11 +21,11 @@ func (i *inner) count() { i.n++ }
 
 type outer struct {
 	first  inner
-	middle *int // into the slice
+	middle *int // points into the slice
 	list   []int
-	rest   []int // of the same array, overlapping
+	rest   []int // in the same array, overlapping
 	tail   []inner
-	again  []inner // of the same array
+	again  []inner // in the same array
 	byName map[string]*inner
 	byPtr  map[*inner]netip.Addr
 	some   any
@@ -106,7 +106,7 @@ func TestChannel(t *testing.T) {
 	}
 }
 
-// A change of any kind is noticed, and none where there is none.
+// A witness reports any kind of change, and none if nothing has changed.
 func TestWitness(t *testing.T) {
 	for what, change := range map[string]func(*outer){
 		"nothing": func(*outer) {}, "a number": func(o *outer) { o.many[4999].n++ },

@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// A shape says where in a value references are.
+// A shape holds the positions of references in a value.
 type shape struct {
 	of   reflect.Type
 	size uintptr
 	refs []ref
 }
 
-// A ref is a reference at an offset: a pointer, slice, map, interface, function or channel. reflect.Invalid is a value
-// that is zero in the copy, reflect.Array are n values of the shape array.
+// A ref is a reference at an offset: a pointer, slice, map, interface, function or channel. reflect.Invalid marks a
+// value that is zero in the copy. reflect.Array marks n values of the shape array.
 type ref struct {
 	at    uintptr
 	kind  reflect.Kind
@@ -27,12 +27,12 @@ func (c *copier) shape(t reflect.Type) *shape {
 		return s
 	}
 	s := &shape{of: t, size: t.Size()}
-	c.shapes[t] = s // before its parts, which may lead back
+	c.shapes[t] = s // before its parts, which may refer back to it
 	s.refs = c.refs(t)
 	return s
 }
 
-// refs are the references in a value of a type.
+// refs returns the references in a value of a type.
 func (c *copier) refs(t reflect.Type) []ref {
 	if slices.Contains(c.zero, t) {
 		return []ref{{kind: reflect.Invalid, of: t}}
@@ -50,7 +50,7 @@ func (c *copier) refs(t reflect.Type) []ref {
 			return []ref{{kind: reflect.Array, array: s, n: t.Len()}}
 		}
 	case reflect.Struct:
-		if t.PkgPath() == "unique" { // a handle is a pointer that stands for a value
+		if t.PkgPath() == "unique" { // a handle is a pointer that represents a value
 			return nil
 		}
 		var all []ref

@@ -6,7 +6,7 @@ import (
 	"unsafe"
 )
 
-// A Witness remembers every byte of what a value leads to.
+// A Witness holds every byte that is reachable from a value.
 type Witness struct {
 	blocks []block
 	bytes  [][]byte
@@ -14,7 +14,7 @@ type Witness struct {
 	were   []reflect.Value
 }
 
-// Watch returns a witness of what p points to now.
+// Watch returns a witness of the current value that p points to.
 func Watch[T any](p *T) (*Witness, error) {
 	c, err := newCopier(p, Options{})
 	if err != nil {
@@ -36,7 +36,7 @@ func Watch[T any](p *T) (*Witness, error) {
 
 func (b *block) raw() []byte { return unsafe.Slice((*byte)(b.at), b.end()-b.from()) }
 
-// Changed says what is not as it was, "" if all is.
+// Changed returns a description of a change, or "" if nothing has changed.
 func (w *Witness) Changed() string {
 	for i := range w.blocks {
 		b := &w.blocks[i]
@@ -59,7 +59,7 @@ func (w *Witness) Changed() string {
 	return ""
 }
 
-// equal compares two values bit by bit, without what they lead to.
+// equal compares two values bit by bit, without the values that they refer to.
 func equal(a, b reflect.Value) bool {
 	raw := func(v reflect.Value) string {
 		x := reflect.New(v.Type())

@@ -1,20 +1,20 @@
 package tailstamp
 
-// ObjectCounters is the name of the extension object that reads what became of the packets that
-// tail-stamping matched, by label of ACL counter; docs/internals/extensions.md has its JSON.
+// ObjectCounters is the name of the extension object that reads the results for packets that tail-stamping matched, by
+// label of ACL counter. Its JSON is in docs/internals/extensions.md.
 const ObjectCounters = "tamtam.tailstamp.counters"
 
-// Attributes of its entry: what is given, and what a get adds.
+// These are the attributes of its entry: the given one, and the one that a get adds.
 const (
 	AttrLabels   = "labels"   // at most MaxLabels
 	AttrCounters = "counters" // CounterWords numbers for each label
 )
 
-// MaxLabels are the labels of one window.
+// MaxLabels is the maximum number of labels of one register read.
 const MaxLabels = 128
 
-// The numbers that a window has for each label, of one instant: five of what became of copies,
-// from WordMatched what the ACL counter has counted, packets and bytes, and one that is 0.
+// A register read has CounterWords numbers for each label, of one instant: five results of copies, from WordMatched on
+// the packets and bytes of the ACL counter, and one that is 0.
 const (
 	CounterWords = 8
 	WordMatched  = 5

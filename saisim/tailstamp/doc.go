@@ -1,9 +1,8 @@
-// Package tailstamp encodes and decodes the records that switches append to the
-// tail of a frame: who the switch is, when the frame arrived and when it left.
+// Package tailstamp encodes and decodes the records that switches append to the tail of a frame: the id of the switch,
+// and when the frame arrived and left.
 //
-// A record stands after the frame's payload and padding and before the FCS;
-// each hop appends one, so the newest is last. IP and transport lengths and
-// checksums do not cover records: a receiver that goes by them never sees any.
+// A record is between the frame's payload and padding and the FCS. Each hop appends one, so the newest is last. IP and
+// transport lengths and checksums do not cover records: a receiver that uses them never sees any.
 //
 // The default record is 32 bytes, big-endian:
 //
@@ -19,9 +18,9 @@
 //	       bit 0 no egress time, bit 1 clock not synchronised, bit 2 the clock
 //	       was set between the two times, so that they cannot be compared
 //
-// Captures may have undeclared bytes behind a frame (an FCS, the trailer of a tap), and a switch that receives such a
-// frame stamps it behind these. [ReadTail] therefore searches for records that are not at their place, and flags them.
+// Captures may have undeclared bytes after a frame (an FCS, the trailer of a tap). A switch that receives such a frame
+// puts its stamp after these. [ReadTail] therefore searches for records that are not in their place, and flags them.
 //
-// What belongs here: record formats and what it takes to find records in a frame.
-// What does not: when and why a frame is stamped (that is the chip's matter).
+// This package implements record formats, and the search for records in a frame. The chip decides when and why a frame
+// is stamped.
 package tailstamp

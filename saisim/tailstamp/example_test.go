@@ -7,7 +7,7 @@ import (
 	"tamtam/saisim/tailstamp"
 )
 
-// Two switches stamp a frame; a receiver finds both records behind the payload.
+// Two switches stamp a frame. A receiver finds both records after the payload.
 func ExampleDecode() {
 	frame := make([]byte, 60)
 	frame[12], frame[13] = 0x08, 0x00 // IPv4

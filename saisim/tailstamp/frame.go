@@ -6,29 +6,29 @@ import (
 	"slices"
 )
 
-// A Tail is what [ReadTail] finds behind the IP datagram of a frame.
+// A Tail contains the result of [ReadTail]: the data after the IP datagram of a frame.
 type Tail struct {
 	Records []Record // oldest first
-	Begin   int      // where the oldest record begins, or the frame's length if there is none
-	// Skipped is the number of bytes that are neither padding to the minimum frame size nor a record: in front of the
-	// first record, between records, or behind the last. It is 0 if there is no record.
+	Begin   int      // offset of the oldest record, or the frame's length if there is none
+	// Skipped is the number of bytes that are neither padding to the minimum frame size nor a record. They may be
+	// before the first record, between records, or after the last. Skipped is 0 if there is no record.
 	Skipped int
 }
 
-// Decode returns the records behind the datagram of a whole frame without FCS, oldest first, as [ReadTail] does.
-// payloadEnd is where the oldest begins: the length that the frame had before the first stamp (padding included), or
+// Decode returns the records after the datagram of a complete frame without FCS, oldest first, as [ReadTail] does.
+// payloadEnd is the offset of the oldest: the length of the frame before the first stamp, including padding. It is
 // len(frame) if there are none.
 func Decode(frame []byte) (records []Record, payloadEnd int) {
 	t := ReadTail(frame)
 	return t.Records, t.Begin
 }
 
-// ReadTail finds the records behind the IP datagram of a whole frame. Nothing inside the datagram is a record.
+// ReadTail finds the records after the IP datagram of a complete frame. No bytes inside the datagram are a record.
 //
-// Records are at their place if they alone reach from the padded datagram to the frame's end. Otherwise all bytes
-// behind the datagram are searched. Of candidates that overlap, those are taken that leave the most records, then the
-// most with a time between 1970 and 2106, then the most that adjoin. Each record that does not adjoin the frame's end
-// by records alone, or that another candidate overlaps, has the flag [Searched].
+// Records are in their place if only records are between the padded datagram and the frame's end. Otherwise all bytes
+// after the datagram are searched. If candidates overlap, it selects the combination with the most records, then with
+// the most times between 1970 and 2106, then with the most adjoining records. A record has the flag [Searched] if bytes
+// other than records are between it and the frame's end, or if another candidate overlaps it.
 func ReadTail(frame []byte) Tail {
 	none := Tail{Begin: len(frame)}
 	end, ok := DatagramEnd(frame)
@@ -68,7 +68,7 @@ func ReadTail(frame []byte) Tail {
 	return t
 }
 
-// A candidate is a place at which 32 bytes can be read as a record.
+// A candidate is a position at which 32 bytes can be read as a record.
 type candidate struct {
 	at         int
 	record     Record
@@ -77,18 +77,18 @@ type candidate struct {
 	before     int // index of the candidate before it in the best choice that ends with it, or -1
 }
 
-// What candidates count in a choice among those that overlap. A frame has room for fewer than 2^20.
+// These are the scores of candidates in a selection among overlapping ones. A frame has space for fewer than 2^20.
 const (
 	adjoins = 1             // another record, the padded datagram, or the frame's end
 	dated   = 1 << 20       // its times are between 1970 and 2106
 	counted = dated * dated // it is a record
 )
 
-// search returns the records that begin at end or later, in order: of the candidates those that do not overlap and have
-// the greatest score together, which takes time in proportion to the bytes.
+// search returns the records that begin at end or later, in order. It selects the candidates that do not overlap and
+// have the greatest total score. The time is proportional to the number of bytes.
 func search(frame []byte, end, padded int) []candidate {
 	all := candidates(frame, end)
-	best, free := -1, 0 // best choice among all[:free], which end in front of the candidate at hand
+	best, free := -1, 0 // best choice among all[:free], which end before the current candidate
 	last, most := -1, uint64(0)
 	for i := range all {
 		c := &all[i]
@@ -126,7 +126,7 @@ func search(frame []byte, end, padded int) []candidate {
 	return chosen
 }
 
-// candidates returns all places from end on at which a record can be read.
+// candidates returns all positions from end on at which a record can be read.
 func candidates(frame []byte, end int) (all []candidate) {
 	const markAt = Size - 2
 	for at := end; at+Size <= len(frame); at++ {
@@ -148,20 +148,19 @@ func candidates(frame []byte, end int) (all []candidate) {
 	return all
 }
 
-// dated reports whether the record has an arrival, and both times are before 2106, where 32 bits of seconds end.
+// dated reports whether the record has an arrival time, and both times are before 2106, where 32 bits of seconds end.
 func (r *Record) dated() bool {
 	return r.Ingress.Seconds > 0 && r.Ingress.Seconds>>32 == 0 && r.Egress.Seconds>>32 == 0
 }
 
-// MaxTags is the number of VLAN tags that are looked through to find the IP
-// header.
+// MaxTags is the maximum number of VLAN tags before the IP header.
 const MaxTags = 4
 
 // minFrame is the size without FCS to which an Ethernet frame is padded.
 const minFrame = 60
 
-// paddedEnd returns where the padding of a frame of the minimum size ends. A frame may have been padded before a switch
-// put VLAN tags into it.
+// paddedEnd returns the end of the padding of a frame of the minimum size. A frame may have been padded before a switch
+// added VLAN tags to it.
 func paddedEnd(frame []byte) int {
 	end := minFrame
 	for at := 12; at+2 <= len(frame) && end < minFrame+4*MaxTags && tagged(frame[at:]); at += 4 {
@@ -176,12 +175,12 @@ func tagged(typ []byte) bool {
 	return t == 0x8100 || t == 0x88a8
 }
 
-// DatagramEnd returns the offset of the first byte after the IP datagram in an
-// Ethernet II frame (VLAN tags are skipped); false if the frame is no whole,
-// well-formed IP datagram in Ethernet II. If its length field has the datagram end behind the frame, end is that place.
+// DatagramEnd returns the offset of the first byte after the IP datagram in an Ethernet II frame, skipping VLAN tags.
+// ok is false if the frame is not a complete, well-formed IP datagram in Ethernet II. If by its length field the
+// datagram ends after the frame, end is that offset.
 //
-// A length field of 0 is no length: captures of offloading network cards have it. IPv6 alone may have it, in a packet
-// with no next header, and in a jumbogram (RFC 2675), whose length is in its first option header.
+// A length field of 0 is not a length: captures of offloading network cards contain it. Only IPv6 allows it, in a
+// packet with no next header, and in a jumbogram (RFC 2675), whose length is in its first option header.
 func DatagramEnd(frame []byte) (end int, ok bool) {
 	switch ip, v6 := network(frame); {
 	case ip == 0:
@@ -195,22 +194,22 @@ func DatagramEnd(frame []byte) (end int, ok bool) {
 	}
 }
 
-// EndUnknown reports whether a frame has an IP header whose length cannot be right, so that it is not known where the
-// datagram ends and where records would be.
+// EndUnknown reports whether a frame has an IP header whose length cannot be right. The end of the datagram, and so the
+// position of records, is then unknown.
 func EndUnknown(frame []byte) bool {
 	ip, _ := network(frame)
 	_, whole := DatagramEnd(frame)
 	return ip > 0 && !whole
 }
 
-// Shortened reports whether a frame ends before its IP datagram, as one does that a mirror session cut.
+// Shortened reports whether a frame ends before its IP datagram, for example because a mirror session truncated it.
 func Shortened(frame []byte) bool {
 	end, _ := DatagramEnd(frame)
 	return end > len(frame) && EndUnknown(frame)
 }
 
-// network returns where the whole IP header of a frame begins, behind VLAN tags, and whether it is IPv6; 0 if there is
-// none.
+// network returns the offset of the complete IP header of a frame, after VLAN tags, and whether it is IPv6. The offset
+// is 0 if there is none.
 func network(frame []byte) (at int, v6 bool) {
 	off := 12
 	for n := 0; n < MaxTags && len(frame) >= off+2 && tagged(frame[off:]); n++ {
@@ -233,7 +232,7 @@ func network(frame []byte) (at int, v6 bool) {
 	return 0, false
 }
 
-// ip6End is DatagramEnd for a frame with a whole IPv6 header at an offset.
+// ip6End implements DatagramEnd for a frame with a complete IPv6 header at an offset.
 func ip6End(frame []byte, ip int) (int, bool) {
 	const noNextHeader = 59
 	h := frame[ip:]
@@ -246,7 +245,7 @@ func ip6End(frame []byte, ip int) (int, bool) {
 	return ip + 40 + payload, payload <= len(h)-40
 }
 
-// jumbo returns the payload length in the Jumbo Payload option of an IPv6 packet; 0 if it has none that is valid.
+// jumbo returns the payload length in the Jumbo Payload option of an IPv6 packet, or 0 if there is no valid one.
 func jumbo(packet []byte) int {
 	const hopByHop, option, smallest = 0, 0xc2, 1 << 16
 	b := packet[40:]

@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// A Timestamp is a time of day as IEEE 1588 writes it: seconds since
-// 1970-01-01 (48 bits are sent) and nanoseconds below 10^9. The zero Timestamp
-// means "not taken".
+// A Timestamp is a time of day as in IEEE 1588: seconds since 1970-01-01 (48 bits are sent) and nanoseconds below 10^9.
+// The zero Timestamp means "not taken".
 type Timestamp struct {
 	Seconds     uint64
 	Nanoseconds uint32
@@ -31,31 +30,31 @@ func (t Timestamp) Sub(u Timestamp) time.Duration {
 		time.Duration(int64(t.Nanoseconds)-int64(u.Nanoseconds))
 }
 
-// Flags say how to read a record's times. Unknown bits are zero and ignored.
+// Flags qualify a record's times. Unknown bits are zero and ignored.
 type Flags uint8
 
 // The flags of version 1.
 const (
 	NoEgress       Flags = 1 << 0 // the egress time was not taken
 	Unsynchronised Flags = 1 << 1 // the switch's clock was not synchronised
-	// ClockSet is for a frame that was in the switch when its clock was set: its egress time is by another clock than its
-	// ingress time, so that their difference is no latency.
+	// ClockSet is for a frame that was in the switch when its clock was set. Its times are of different clocks, so that
+	// their difference is not a latency.
 	ClockSet Flags = 1 << 2
 
 	allFlags = NoEgress | Unsynchronised | ClockSet
 )
 
-// Searched is a flag that decoders set and no record has on the wire: the record was not at its place, which is between
-// the padded datagram and the end of the frame with nothing but records, or bytes of other records could be read as it.
+// Searched is a flag that decoders set and that no record has on the wire. The record is not in its place, which is
+// between the padded datagram and the end of the frame with only records, or bytes of other records can be read as it.
 const Searched Flags = 1 << 7
 
-// Ports that are not an EthernetN.
+// These are ports that are not an EthernetN.
 const (
-	NoPort  uint16 = 65535 // ingress port: none
-	CPUPort uint16 = 65535 // egress port: the CPU
+	NoPort  uint16 = 65535 // no ingress port
+	CPUPort uint16 = 65535 // the CPU as egress port
 )
 
-// A Record is what one hop says of a frame.
+// A Record is the record of one hop for a frame.
 type Record struct {
 	SwitchID        uint32
 	Ingress, Egress Timestamp
@@ -63,8 +62,8 @@ type Record struct {
 	Flags           Flags
 }
 
-// Latency returns the time from arrival to departure, and false if one of them
-// was not taken, or the clock was set between them.
+// Latency returns the time from arrival to departure. It returns false if one of them was not taken, or if the clock
+// was set between them.
 func (r Record) Latency() (time.Duration, bool) {
 	if r.Ingress.IsZero() || r.Egress.IsZero() || r.Flags&(NoEgress|ClockSet) != 0 {
 		return 0, false
@@ -83,7 +82,7 @@ const (
 	version = 1 << 4
 )
 
-// Append appends the record to dst; it allocates only if dst is full.
+// Append appends the record to dst. It allocates only if dst is full.
 func (V1) Append(dst []byte, r Record) []byte {
 	n := len(dst)
 	dst = slices.Grow(dst, Size)[:n+Size]
@@ -91,7 +90,7 @@ func (V1) Append(dst []byte, r Record) []byte {
 	return dst
 }
 
-// Put writes the default record, in four words: a chip does it for every frame.
+// Put writes the default record, in four words for speed: a chip does it for every frame.
 func (r *Record) Put(b *[Size]byte) {
 	in, out := r.Ingress.Seconds, r.Egress.Seconds
 	binary.BigEndian.PutUint64(b[0:], uint64(r.SwitchID)<<32|in<<16>>32)
@@ -104,8 +103,8 @@ func (r *Record) Put(b *[Size]byte) {
 // second is the number of nanoseconds of a second.
 const second = 1_000_000_000
 
-// Decode reads the record that b, exactly Size bytes, holds. It is false if b has not the mark, another version,
-// a reserved byte that is not zero, or a time with 10^9 nanoseconds or more.
+// Decode returns the record in b, which is exactly Size bytes. It returns false if the mark or the version is wrong, if
+// a reserved byte is not zero, or if a time has 10^9 nanoseconds or more.
 func (V1) Decode(b []byte) (Record, bool) {
 	if len(b) != Size || b[28]|b[29] != 0 || b[30] != mark || b[31]&0xf0 != version {
 		return Record{}, false
@@ -124,8 +123,8 @@ func (V1) Decode(b []byte) (Record, bool) {
 	return r, true
 }
 
-// Chance is the probability with which [V1.Decode] accepts 32 random bytes: two reserved bytes, the mark and the
-// version are 28 bits, and of the 2^32 values of each nanoseconds field 10^9 are valid.
+// Chance is the probability that [V1.Decode] accepts 32 random bytes. Two reserved bytes, the mark and the version are
+// 28 bits. Each nanoseconds field has 10^9 valid values out of 2^32.
 const Chance = second * second / (float64(1<<28) * (1 << 64))
 
 func readTime(b []byte) Timestamp {

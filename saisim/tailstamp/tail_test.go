@@ -11,7 +11,7 @@ import (
 	"tamtam/saisim/tailstamp"
 )
 
-// anyRecord returns a record as a switch of this century writes it, of any switch, ports and flags.
+// anyRecord returns a record as written by a switch of this century, with any switch, ports and flags.
 func anyRecord(r *rand.Rand) tailstamp.Record {
 	in := tailstamp.Timestamp{Seconds: 1 + r.Uint64N(1<<32-1), Nanoseconds: r.Uint32N(1e9)}
 	out := tailstamp.Timestamp{Seconds: in.Seconds, Nanoseconds: r.Uint32N(1e9)}
@@ -35,8 +35,8 @@ func randomBytes(r *rand.Rand, n int) []byte {
 	return b
 }
 
-// anyDatagram returns a frame with an IP datagram behind up to two VLAN tags, padded to the minimum, whose payload may
-// look like records; where the datagram ends, and up to where such a frame may be padded.
+// anyDatagram returns a frame with an IP datagram after up to two VLAN tags, padded to the minimum. Its payload may
+// look like records. end is the end of the datagram, and padded the maximum end of its padding.
 func anyDatagram(r *rand.Rand) (frame []byte, end, padded int) {
 	b := randomBytes(r, 12)
 	tags := r.IntN(3)
@@ -59,8 +59,8 @@ func anyDatagram(r *rand.Rand) (frame []byte, end, padded int) {
 	return append(b, make([]byte, max(0, 60-len(b)))...), len(b), 60 + 4*tags
 }
 
-// overlapped reports whether something else behind the datagram, which ends at end, can be read as a record where one
-// begins.
+// overlapped reports whether other bytes after the datagram, which ends at end, can be read as a record that overlaps
+// the one at at.
 func overlapped(frame []byte, end, at int) bool {
 	for p := max(end, at-tailstamp.Size+1); p < at+tailstamp.Size && p+tailstamp.Size <= len(frame); p++ {
 		if _, ok := (tailstamp.V1{}).Decode(frame[p:][:tailstamp.Size]); ok && p != at {
@@ -70,8 +70,8 @@ func overlapped(frame []byte, end, at int) bool {
 	return false
 }
 
-// Any bytes in front of records, between them or behind them hide none of them and move no hop. They are counted; a
-// record that is not at its place, or that overlaps what can be read as another, has a flag, and others have none.
+// Any bytes before, between or after records hide no record and move no hop, and they are counted. A record has a flag
+// if it is not in its place, or if it overlaps bytes that can be read as another record. Others have none.
 func TestAnyBytesBetweenRecords(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 93_000_000, Count: 4}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 30))
@@ -122,8 +122,8 @@ func TestAnyBytesBetweenRecords(t *testing.T) {
 	})
 }
 
-// Bytes that look like the end of a record, behind one, leave two ways to read it. The one that begins where the
-// padding ends is taken, and flagged.
+// If bytes after a record look like the end of a record, there are two readings. The one that begins at the end of the
+// padding is chosen, and flagged.
 func TestOverlappingCandidates(t *testing.T) {
 	for _, tt := range []struct {
 		name, tail string
@@ -150,8 +150,8 @@ func TestOverlappingCandidates(t *testing.T) {
 	}
 }
 
-// The probability that 32 random bytes are read as a record is the product of what each field leaves, for the fields
-// are independent.
+// The probability that 32 random bytes are read as a record is the product over all fields, since the fields are
+// independent.
 func TestChance(t *testing.T) {
 	good := tailstamp.V1{}.Append(nil, tailstamp.Record{SwitchID: 1})
 	accepted := func(at int) (n int) {
@@ -172,12 +172,12 @@ func TestChance(t *testing.T) {
 			chance *= float64(accepted(at)) / 256
 		}
 	}
-	// Nanoseconds below 10^9, whose limits TestNotARecord has.
+	// Nanoseconds are below 10^9. TestNotARecord tests the limits.
 	chance *= math.Pow(1e9/(1<<32), 2)
 	if math.Abs(chance/tailstamp.Chance-1) > 1e-12 || tailstamp.Chance > 2.1e-10 {
 		t.Errorf("%g, but the constant is %g", chance, tailstamp.Chance)
 	}
-	// What docs/tailstamping.md says of 10,000 frames with 64 random bytes.
+	// docs/tailstamping.md states this for 10,000 frames with 64 random bytes.
 	if p := 10_000 * (64 - tailstamp.Size + 1) * chance; p >= 1e-4 {
 		t.Errorf("a false record in 10,000 frames with probability %g, want less than 1e-4", p)
 	}

@@ -21,7 +21,7 @@ func unhex(t testing.TB, s string) []byte {
 	return b
 }
 
-// The layout of the record, byte by byte.
+// This is the layout of the record, byte by byte.
 func TestRecordBytes(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -70,8 +70,8 @@ func TestRecordBytes(t *testing.T) {
 	}
 }
 
-// Whatever is in a record comes back, seconds of 48 bits and known flags; what stood before it stays, and memory that
-// has room is used.
+// Any content of a record is read back: seconds of 48 bits and known flags. Earlier bytes stay, and free memory is
+// used.
 func TestAnyRecordComesBack(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 3))
@@ -99,7 +99,7 @@ func TestAnyRecordComesBack(t *testing.T) {
 	})
 }
 
-// What it costs to write a record.
+// BenchmarkPut measures the cost of writing a record.
 func BenchmarkPut(b *testing.B) {
 	var buf [tailstamp.Size]byte
 	r := tailstamp.Record{SwitchID: 7, Ingress: tailstamp.Timestamp{Seconds: 1_700_000_000}, InPort: 4, OutPort: 8}
@@ -232,8 +232,8 @@ func TestAppendDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// Whatever is decoded encodes to the bytes it was decoded from; records never overlap the datagram or one another; and
-// what is no record is counted, behind the padded datagram.
+// FuzzDecode checks that every decoded record encodes to the same bytes. Records never overlap the datagram or each
+// other. Bytes after the padded datagram that are not a record are counted.
 func FuzzDecode(f *testing.F) {
 	f.Add(unhex(f, macs+udp4+pad+rec1+rec2))
 	f.Add(unhex(f, macs+udp6+rec1))
@@ -271,7 +271,7 @@ func FuzzDecode(f *testing.F) {
 			at = next + len(enc)
 		}
 		skipped += len(frame) - at
-		tags := 4 * tailstamp.MaxTags // padding may be behind as many tags
+		tags := 4 * tailstamp.MaxTags // padding may come after that many tags
 		if tail.Skipped > skipped || tail.Skipped < skipped-tags {
 			t.Fatalf("%d bytes skipped of %d that are no record in %x", tail.Skipped, skipped, frame)
 		}

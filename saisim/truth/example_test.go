@@ -6,7 +6,7 @@ import (
 	"tamtam/saisim/truth"
 )
 
-// Two hosts at one link: of three frames two arrive, and the oracle knows what became of the third.
+// Two hosts are at one link. Two of three frames arrive, and the oracle reports the fate of the third.
 func ExampleOracle() {
 	oracle := truth.New(truth.Group{Name: "all"})
 	h1, h2 := oracle.Host("h1"), oracle.Host("h2")

@@ -5,12 +5,12 @@ import (
 	"net/netip"
 )
 
-// fields are what filters and flow keys see of a frame. Frames are parsed here and not by the chip's
-// parser: the oracle must not share its mistakes.
+// fields holds the fields of a frame for filters and flow keys. Frames are parsed here and not by the chip's parser:
+// the oracle must not share its mistakes.
 type fields struct {
 	smac, dmac      uint64
-	etherType       uint16 // 0: 802.3
-	vlan            uint16 // of the outer tag, or the port's native VLAN
+	etherType       uint16 // zero for 802.3
+	vlan            uint16 // VLAN of the outer tag, or the port's native VLAN
 	src, dst        netip.Addr
 	ip, v4, v6      bool
 	proto, tos, ttl uint8
@@ -18,13 +18,13 @@ type fields struct {
 	transport
 }
 
-// transport is what they see of the header after IP.
+// transport holds the fields of the header after IP.
 type transport struct {
 	ports            bool
 	sport, dport     uint16
 	tcp              bool
 	tcpFlags         uint8
-	icmp             uint8 // 4, 6 or 0: none
+	icmp             uint8 // 4 or 6; zero if it is not ICMP
 	icmpType, icmpCo uint8
 }
 
@@ -32,8 +32,7 @@ func be48(b []byte) uint64 {
 	return uint64(binary.BigEndian.Uint16(b))<<32 | uint64(binary.BigEndian.Uint32(b[2:]))
 }
 
-// parse reads a frame of which a capture may have left only the beginning;
-// length is its whole length.
+// parse parses a frame, of which a capture may contain only the beginning. length is its complete length.
 func (f *fields) parse(b []byte, length int, native uint16) {
 	*f = fields{vlan: native}
 	if len(b) < 14 {
@@ -68,7 +67,7 @@ func (f *fields) ipv4(b []byte, length int) {
 	if header < 20 || header > len(b) {
 		return
 	}
-	if total < header || total > length { // not known
+	if total < header || total > length { // unknown
 		total = length
 	}
 	f.ip, f.v4 = true, true
@@ -84,7 +83,7 @@ func (f *fields) ipv6(b []byte, length int) {
 		return
 	}
 	total := 40 + int(binary.BigEndian.Uint16(b[4:]))
-	if total > length || total == 40 { // not known, as of a jumbogram; or there is nothing
+	if total > length || total == 40 { // unknown, as for a jumbogram; or there is no payload
 		total = length
 	}
 	word := binary.BigEndian.Uint32(b)
@@ -125,8 +124,8 @@ func (f *fields) ipv6(b []byte, length int) {
 	}
 }
 
-// throughIFA returns what is behind an IFA header, where TCP or UDP stands, if b begins with one: a frame is
-// in the same group with IFA and without. Headers and stack must be there whole, as switches want them.
+// throughIFA returns the bytes after an IFA header, where TCP or UDP is, if b begins with one. A frame is thus in the
+// same group with IFA and without. Header and stack must be complete, as switches require.
 func (f *fields) throughIFA(b []byte, whole bool) []byte {
 	if f.proto != 253 || !whole || len(b) < 4+8 || b[0]>>4 != 2 || b[2]&0b11001 != 0 {
 		return b

@@ -9,17 +9,15 @@ import (
 	"strings"
 )
 
-// A Filter selects the frames of a group; the zero Filter selects all. All its
-// tests must hold.
+// A Filter selects the frames of a group. All its tests must hold. The zero Filter selects all frames.
 type Filter struct{ tests []test }
 
-// A test reports whether a frame matches that comes in at a port, given by name.
+// A test reports whether a frame matches that arrives at a port, given by name.
 type test func(f *fields, in string) bool
 
-// ParseFilter reads the matches of an ACL rule, named and written as in SONiC's
-// ACL_RULE: addresses with a prefix length, numbers as 17, 0x11 or (TCP_FLAGS,
-// DSCP, TTL, IPV6_FLOW_LABEL) value/mask, ranges as 1000-2000, IN_PORTS as
-// Ethernet0,Ethernet4. PRIORITY and actions are ignored.
+// ParseFilter parses the matches of an ACL rule, named and written as in SONiC's ACL_RULE. Addresses have a prefix
+// length. Numbers are written as 17, 0x11 or (TCP_FLAGS, DSCP, TTL, IPV6_FLOW_LABEL) value/mask, ranges as 1000-2000,
+// IN_PORTS as Ethernet0,Ethernet4. PRIORITY and actions are ignored.
 func ParseFilter(match map[string]string) (Filter, error) {
 	var f Filter
 	names := make([]string, 0, len(match))
@@ -39,9 +37,8 @@ func ParseFilter(match map[string]string) (Filter, error) {
 	return f, nil
 }
 
-// Match reports whether a frame that comes in at a port, given by name, is selected.
-// length is its whole length without FCS, of which data may be the beginning;
-// native is the VLAN of the port's untagged frames.
+// Match reports whether it selects a frame that arrives at a port, given by name. length is its complete length without
+// FCS, of which data may be the beginning. native is the VLAN of the port's untagged frames.
 func (f Filter) Match(data []byte, length int, in string, native uint16) bool {
 	var x fields
 	x.parse(data, length, native)
@@ -88,7 +85,7 @@ func parseTest(name, v string) (test, error) {
 	return nil, fmt.Errorf("the oracle does not know this match")
 }
 
-// numbers are the matches that compare a number; get reports whether the frame has it.
+// numbers are the matches that compare a number. get reports whether the frame has it.
 var numbers = []numberField{
 	{"ETHER_TYPE", 0xffff, false, func(f *fields) (uint64, bool) { return uint64(f.etherType), f.etherType != 0 }},
 	{"VLAN_ID", 0xfff, false, func(f *fields) (uint64, bool) { return uint64(f.vlan), true }},

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Frames: a.b.c.d of IPv4, 2001:db8:: of IPv6, with and without tags.
+// frames holds frames by name: IPv4 of a.b.c.d, and IPv6 of 2001:db8::, with and without tags.
 var frames = map[string]string{
 	"udp4": "020000000002 020000000001 0800 4500001c000000004011 0000 0a000001 0a000002 03e8 0035 0008 0000",
 	"tcp4 syn": "020000000002 020000000001 0800 45b80028000000004006 0000 0a000001 0a010002 03e8 0050 00000000 00000000 " +
@@ -24,8 +24,7 @@ var frames = map[string]string{
 	"bad ip": "020000000002 020000000001 0800 4500ffff000000004011 0000 0a000001 0a000002 03e8 0035 0008 0000",
 }
 
-// Which frames a match selects. Frames come in at Ethernet4, whose native VLAN
-// is 7.
+// A match selects these frames. Frames arrive at Ethernet4, whose native VLAN is 7.
 func TestFilter(t *testing.T) {
 	for _, tt := range []struct{ name, value, want string }{
 		{"PRIORITY", "10", "802.3,arp,bad ip,hop6,later,ping6,tcp4 syn,udp4,udp6,vlan 10"},
@@ -94,7 +93,7 @@ func TestFilterRefuses(t *testing.T) {
 	}
 }
 
-// No frame and no match make the oracle panic.
+// FuzzFilter checks that no frame and no match make the oracle panic.
 func FuzzFilter(f *testing.F) {
 	for _, s := range frames {
 		b, _ := hex.DecodeString(strings.ReplaceAll(s, " ", ""))

@@ -6,12 +6,12 @@ import (
 	"slices"
 )
 
-// A FlowKey is a set of fields that tell flows apart.
+// A FlowKey is a set of fields that distinguish flows.
 type FlowKey uint8
 
-// The fields of flow keys.
+// These are the fields of flow keys.
 const (
-	ByIn FlowKey = 1 << iota // port where the frame entered
+	ByIn FlowKey = 1 << iota // port at which the frame entered
 	ByVLAN
 	BySrc // IP addresses
 	ByDst
@@ -23,11 +23,11 @@ const (
 	By5Tuple = BySrc | ByDst | ByProtocol | BySrcPort | ByDstPort
 )
 
-// A key identifies a flow; fields that the group does not divide by are zero.
+// A key identifies a flow. Fields that the group does not divide by are zero.
 type key struct {
 	in       string
 	vlan     uint16
-	ip       uint8 // 4, 6, or 0 where addresses are not part of it
+	ip       uint8 // 4 or 6; zero if addresses are not part of the key
 	src, dst [16]byte
 	proto    uint8
 	sport    uint16
@@ -81,14 +81,14 @@ func (k *key) compare(o *key) int {
 	return slices.Compare(pack(k), pack(o))
 }
 
-// A flow has the numbers of one flow.
+// A flow holds the numbers of one flow.
 type flow struct {
 	frames, bytes           uint64
 	delivered, toCPU, losts uint64
 	delay                   delays
 }
 
-// A group is a Group and its numbers.
+// A group is a Group with its numbers.
 type group struct {
 	Group
 	frames, bytes, delivered, deliveredBytes, toCPU uint64
@@ -166,8 +166,7 @@ func (f *frame) delivered(at Time, id uint64, length int, way *hop) {
 	}
 }
 
-// trim keeps the deliveries that left first. Which those are does not depend on the order in which they
-// were reported.
+// trim keeps the deliveries that left first. The result does not depend on the order in which they were reported.
 func (g *group) trim() {
 	slices.SortFunc(g.kept, func(a, b Delivery) int {
 		return cmp.Or(cmp.Compare(a.At.Sec, b.At.Sec), cmp.Compare(a.At.Ps, b.At.Ps), cmp.Compare(a.Frame, b.Frame),

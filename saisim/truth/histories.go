@@ -7,32 +7,32 @@ import (
 	"tamtam/saisim/drop"
 )
 
-// Histories checks every moment of a chip against the rules of [saisim.What]: every frame and every
-// copy has one whole history. It adds up its own books.
+// Histories checks every moment of a chip against the rules of [saisim.What]: every frame and every copy has one
+// complete history. It also keeps its own frame counts.
 type Histories struct {
 	books saisim.Books
 	live  map[uint64]*history
-	ended map[uint64]int // copies of frames that have ended, the frames included
+	ended map[uint64]int // ended copies of each frame, including the frame itself
 	err   error
 }
 
 // A history is the history of a frame that has not ended.
 type history struct {
-	copies []copyHistory // the first is the frame itself
-	open   int           // those that have not ended
+	copies []copyHistory // copies[0] is the frame itself
+	open   int           // copies that have not ended
 }
 
 type copyHistory struct {
-	at            saisim.Cycle // of its last moment
+	at            saisim.Cycle // cycle of its last moment
 	ended, queued bool
 }
 
-// NewHistories returns a check; its See is the function for SetObserver.
+// NewHistories returns a check. Its See is the function for SetObserver.
 func NewHistories() *Histories {
 	return &Histories{live: map[uint64]*history{}, ended: map[uint64]int{}}
 }
 
-// See takes a moment.
+// See checks a moment.
 func (h *Histories) See(m saisim.Moment) {
 	if h.err != nil {
 		return
@@ -40,7 +40,7 @@ func (h *Histories) See(m saisim.Moment) {
 	f := h.live[m.Number]
 	if f == nil {
 		f = &history{copies: make([]copyHistory, h.ended[m.Number])}
-		for i := range f.copies { // of which there may be a record yet
+		for i := range f.copies { // for which a record may still come
 			f.copies[i].ended = true
 		}
 		h.live[m.Number] = f
@@ -74,7 +74,8 @@ func (h *Histories) count(m *saisim.Moment) {
 
 func (f *history) see(m *saisim.Moment) error {
 	n := int(m.Copy)
-	if n == 1 && len(f.copies) == 0 && m.What == saisim.MomentMirrored { // a report, which the chip has made of no frame
+	// a report, which the chip does not make from a frame
+	if n == 1 && len(f.copies) == 0 && m.What == saisim.MomentMirrored {
 		f.copies = append(f.copies, copyHistory{at: m.At, ended: true})
 	}
 	if n == len(f.copies) {
@@ -101,7 +102,7 @@ func (f *history) see(m *saisim.Moment) error {
 	switch {
 	case c.ended:
 		return fmt.Errorf("it has ended")
-	case m.At < c.at && (n > 0 || m.Why != drop.PortRemoved): // or it was still coming in by a port that is gone
+	case m.At < c.at && (n > 0 || m.Why != drop.PortRemoved): // or it was still arriving at a port that is gone
 		return fmt.Errorf("its last moment was at %d", c.at)
 	}
 	c.at = m.At
@@ -139,7 +140,7 @@ func (f *history) step(c *copyHistory, m *saisim.Moment) error {
 	return nil
 }
 
-// Check compares these with the chip's books, and returns the first wrong moment if there was one.
+// Check compares the counts with the chip's, and returns the first wrong moment if there was one.
 func (h *Histories) Check(b saisim.Books) error {
 	if h.err != nil {
 		return h.err

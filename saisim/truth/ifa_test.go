@@ -12,8 +12,8 @@ import (
 	"tamtam/tam/ifa"
 )
 
-// A frame with IFA is in the groups and of the flow that it is of without; one of protocol 253 that is no whole IFA is
-// of that protocol.
+// A frame with IFA is in the same groups and flow as without. A frame of protocol 253 with an incomplete IFA header is
+// in those of that protocol.
 func TestThroughIFA(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 36_300, Count: 20}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 36))

@@ -8,24 +8,23 @@ import (
 	"tamtam/saisim"
 )
 
-// A Group is a flow group to keep the truth of.
+// A Group is a flow group whose exact values are kept.
 type Group struct {
 	Name   string
 	Filter Filter
-	// Flows divides the group into flows by these fields of a frame, and gives
-	// counts and delays for each; 0: no division.
+	// Flows divides the group into flows by these fields of a frame, and gives counts and delays for each. Zero means
+	// no division.
 	Flows FlowKey
-	// MaxFlows bounds their number; frames of flows beyond it count in the group
-	// only, and in FlowsLeftOut. 0: 1048576.
+	// MaxFlows bounds their number. Frames of further flows count only in the group and in FlowsLeftOut. Zero means
+	// 1048576.
 	MaxFlows int
-	// KeepDelays is the number of deliveries, those that left first, whose time and delay the report
-	// lists. 0: none.
+	// KeepDelays is the number of deliveries whose time and delay the report lists, beginning with those that left
+	// first. Zero means none.
 	KeepDelays int
 }
 
-// An Oracle watches nodes. Its methods and those of its nodes may be called from any goroutine; the
-// results do not depend on the order in which chips of one network run, as long as a frame leaves one
-// before it enters the next.
+// An Oracle observes nodes. Its methods and those of its nodes may be called from any goroutine. The results do not
+// depend on the order in which chips of one network run, as long as a frame leaves one before it enters the next.
 type Oracle struct {
 	mu     sync.Mutex
 	groups []*group
@@ -71,8 +70,8 @@ type End struct {
 	Port saisim.PortID
 }
 
-// Chip adds a chip whose clock has hz cycles per second. ports gives the names
-// of its ports; it is called from within [Node.See] and may not call the chip.
+// Chip adds a chip whose clock has hz cycles per second. ports returns the names of its ports. It is called from within
+// [Node.See] and must not call the chip.
 func (o *Oracle) Chip(name string, hz uint64, ports func(saisim.PortID) string) *Node {
 	n := &Node{o: o, name: name, hz: hz, ports: ports, native: map[saisim.PortID]uint16{}, peers: map[saisim.PortID]End{},
 		visits: map[uint64]*visit{}, roots: map[hopKey]*hop{}}
@@ -82,29 +81,26 @@ func (o *Oracle) Chip(name string, hz uint64, ports func(saisim.PortID) string) 
 	return n
 }
 
-// Host adds a host; see [Node.Send] and [Node.Arrive].
+// Host adds a host. See [Node.Send] and [Node.Arrive].
 func (o *Oracle) Host(name string) *Node {
 	return o.Chip(name, 1, func(saisim.PortID) string { return "" })
 }
 
-// Connect says that a link connects two ends, in both directions. At ends without a link frames enter
-// and leave the network.
+// Connect connects two ends by a link, in both directions. Frames enter and leave the network at ends without a link.
 func (o *Oracle) Connect(a, b End) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	a.Node.peers[a.Port], b.Node.peers[b.Port] = b, a
 }
 
-// Native says in which VLAN a port's untagged frames are, for filters with
-// VLAN_ID.
+// Native sets the VLAN of a port's untagged frames, for filters with VLAN_ID.
 func (n *Node) Native(port saisim.PortID, vid uint16) {
 	n.o.mu.Lock()
 	defer n.o.mu.Unlock()
 	n.native[port] = vid
 }
 
-// Restart says that the chip is a new one, whose cycle 0 is at that time. The frames in the old one are
-// lost.
+// Restart replaces the chip by a new one, whose cycle 0 is at that time. The frames in the old one are lost.
 func (n *Node) Restart(start Time) {
 	n.o.mu.Lock()
 	defer n.o.mu.Unlock()
@@ -117,38 +113,38 @@ func (n *Node) Restart(start Time) {
 	}
 }
 
-// A frame is one that entered the network and is in some group.
+// A frame is a frame that has entered the network and is in some group.
 type frame struct {
 	entered Time
 	bytes   uint64
 	in      []member
 }
 
-// A member is a group that the frame is in, and its flow there.
+// A member is a group of the frame, with its flow there.
 type member struct {
 	g *group
 	f *flow
 }
 
-// A visit is a frame in a chip.
+// A visit is the state of a frame in a chip.
 type visit struct {
 	f       *frame
 	came    *hop
 	in      saisim.PortID
-	open    int      // copies that have not ended, mirror copies left out; with the frame itself
-	begun   uint32   // copies so far
-	mirrors []uint32 // the copies that are for mirror sessions
-	copies  int      // others
+	open    int      // copies that have not ended, including the frame itself, without mirror copies
+	begun   uint32   // number of copies so far
+	mirrors []uint32 // copies for mirror sessions
+	copies  int      // number of other copies
 }
 
-// A trip is a copy between two nodes.
+// A trip is a copy in transit between two nodes.
 type trip struct {
 	to   End
 	f    *frame
 	came *hop
 }
 
-// See takes a moment of the chip's; it is the function for SetObserver.
+// See handles a moment of the chip. It is the function for SetObserver.
 func (n *Node) See(m saisim.Moment) {
 	n.o.mu.Lock()
 	defer n.o.mu.Unlock()
@@ -194,7 +190,7 @@ func (n *Node) See(m saisim.Moment) {
 	}
 }
 
-// enter begins a visit: of a frame that comes over a link, or of a new one.
+// enter begins a visit of a frame that arrives over a link, or of a new one.
 func (n *Node) enter(m *saisim.Moment) {
 	at := End{n, m.In}
 	var f *frame
@@ -202,7 +198,7 @@ func (n *Node) enter(m *saisim.Moment) {
 	if _, linked := n.peers[m.In]; linked {
 		t, ok := n.o.take(m.ID, at)
 		if !ok {
-			return // in no group
+			return // it is in no group
 		}
 		f, came = t.f, t.came
 	} else if f = n.o.admit(n, m.In, m.Data, m.Len, n.time(m)); f == nil {
@@ -225,7 +221,7 @@ func (n *Node) time(m *saisim.Moment) Time {
 	return n.start.Add(At(uint64(m.At), m.Early, m.Byte.Den, n.hz))
 }
 
-// admit counts a frame that enters the network; nil: it is in no group.
+// admit counts a frame that enters the network. It returns nil if the frame is in no group.
 func (o *Oracle) admit(n *Node, port saisim.PortID, data []byte, length int, at Time) *frame {
 	var x fields
 	x.parse(data, length, n.native[port])
@@ -259,8 +255,8 @@ func (o *Oracle) take(id uint64, at End) (trip, bool) {
 	return t, true
 }
 
-// Send says that a host puts a frame on its link, its timestamp point at that
-// time. The frame enters the network here.
+// Send reports that a host puts a frame on its link, with its timestamp point at that time. The frame enters the
+// network here.
 func (n *Node) Send(id uint64, at Time, data []byte, length int) {
 	n.o.mu.Lock()
 	defer n.o.mu.Unlock()
@@ -269,8 +265,7 @@ func (n *Node) Send(id uint64, at Time, data []byte, length int) {
 	}
 }
 
-// Arrive says that a host has a frame from its link, its timestamp point at that
-// time: it is delivered.
+// Arrive reports that a frame arrives at a host from its link, with its timestamp point at that time. It is delivered.
 func (n *Node) Arrive(id uint64, at Time, length int) {
 	n.o.mu.Lock()
 	defer n.o.mu.Unlock()
@@ -279,7 +274,7 @@ func (n *Node) Arrive(id uint64, at Time, length int) {
 	}
 }
 
-// LinkLost says that a link lost a frame on its way to an end, and why.
+// LinkLost reports that a link lost a frame in the direction of an end, and why.
 func (o *Oracle) LinkLost(id uint64, to End, why string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -288,7 +283,7 @@ func (o *Oracle) LinkLost(id uint64, to End, why string) {
 	}
 }
 
-// LinkDoubled says that a link doubled a frame on its way to an end.
+// LinkDoubled reports that a link duplicated a frame in the direction of an end.
 func (o *Oracle) LinkDoubled(id uint64, to End) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -304,7 +299,7 @@ func (o *Oracle) LinkDoubled(id uint64, to End) {
 	}
 }
 
-// A hop is a path through a chip, and the hop before it.
+// A hop is a path through a chip, with the hop before it.
 type hop struct {
 	before *hop
 	text   string
@@ -338,7 +333,7 @@ func (n *Node) hop(before *hop, in, out saisim.PortID) *hop {
 	return h
 }
 
-// String returns the path as in reports.
+// String returns the path in the form for reports.
 func (h *hop) String() string {
 	var parts []string
 	for ; h != nil; h = h.before {

@@ -18,8 +18,7 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// newChip returns a small chip (8 ports at 10 Gb/s, 1.25 GHz) whose ports are up
-// in one VLAN.
+// newChip returns a small chip (8 ports at 10 Gb/s, 1.25 GHz) whose ports are up in one VLAN.
 func newChip(t testing.TB) *saisim.Chip {
 	t.Helper()
 	c, err := saisim.New(saisim.Config{Profile: profile.Small(), Start: time.Unix(0, 0)})
@@ -51,7 +50,7 @@ func name(p saisim.PortID) string {
 	return fmt.Sprintf("Ethernet%d", p)
 }
 
-// udp is a frame of n bytes from host a to host b.
+// udp returns a frame of n bytes from host a to host b.
 func udp(a, b byte, sport, dport uint16, n int) []byte {
 	f := []byte{2, 0, 0, 0, 0, b, 2, 0, 0, 0, 0, a, 8, 0, 0x45, 0, 0, 0, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, a, 10, 0, 0,
 		b}
@@ -79,9 +78,9 @@ func filter(t testing.TB, pairs ...string) Filter {
 	return f
 }
 
-// Two frames to one port at once, by hand: 64 bytes take 64 cycles, then the one
-// goes through (17 to the queue, 11 and 8 to the timestamp point: 100 cycles of
-// 0.8 ns) and the other waits for 84 bytes, less the cycle that it came later.
+// Two frames to one port arrive together, computed by hand. 64 bytes take 64 cycles. Then one passes (17 to the queue,
+// 11 and 8 to the timestamp point: 100 cycles of 0.8 ns). The other waits for 84 bytes, less the cycle by which it came
+// later.
 func TestDelays(t *testing.T) {
 	c := newChip(t)
 	_ = c.Receive(2, 0, saisim.Frame{Data: udp(3, 9, 1, 1, 60)}) // host 3 is at port 2
@@ -117,8 +116,7 @@ func TestDelays(t *testing.T) {
 	}
 }
 
-// Copies for mirror sessions are not deliveries, at ingress and egress; their histories are whole.
-// A group that nothing was delivered of has no delays in a report, which would say that they are 0.
+// A group without deliveries has no delays in a report, since they would read as 0.
 func TestNoDelaysAreNotZero(t *testing.T) {
 	text, err := json.Marshal(New(Group{Name: "none"}).Reports()["none"].Delay)
 	if want := `{"count":0}`; err != nil || string(text) != want {
@@ -126,6 +124,7 @@ func TestNoDelaysAreNotZero(t *testing.T) {
 	}
 }
 
+// Copies for mirror sessions are not deliveries, at ingress and egress. Their histories are complete.
 func TestMirrorCopiesDoNotCount(t *testing.T) {
 	for _, attr := range []sai.AttrID{sai.PortAttrIngressMirrorSession, sai.PortAttrEgressMirrorSession} {
 		c := newChip(t)
@@ -167,8 +166,8 @@ func TestMirrorCopiesDoNotCount(t *testing.T) {
 	}
 }
 
-// The equation of the package comment holds at every step, and the oracle agrees
-// with the chip's books; in the end it holds no frames.
+// The equation of the package comment holds at every step, and the oracle agrees with the chip's accounts. At the end
+// it holds no frames.
 func TestEveryFrameIsAccountedFor(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 11}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
@@ -229,8 +228,8 @@ func accounted(t *testing.T, o *Oracle, b saisim.Books) {
 	}
 }
 
-// Two chips in a row, a host before and one after them: a link that delays, loses
-// and doubles, and one that ends at a chip that is restarted.
+// Two chips are in a row, with a host at each end. One link delays, loses and duplicates. Another one ends at a chip
+// that is restarted.
 func TestNetwork(t *testing.T) {
 	a, b := newChip(t), newChip(t)
 	o := New(Group{Name: "all"})
@@ -241,7 +240,7 @@ func TestNetwork(t *testing.T) {
 	o.Connect(End{nb, 1}, End{h2, 0})
 	a.SetObserver(na.See)
 	b.SetObserver(nb.See)
-	// Ports but those of the links are down: every frame goes one way.
+	// Ports other than those of the links are down: every frame has one path.
 	for p := saisim.PortID(2); p < 8; p++ {
 		a.SetLink(p, false)
 		b.SetLink(p, false)
@@ -288,10 +287,10 @@ func TestNetwork(t *testing.T) {
 		}
 	}
 	last := onLink[len(onLink)-1].at
-	b.Advance(last + 10) // the last frame is coming in
+	b.Advance(last + 10) // the last frame is arriving
 	nb.Restart(At(uint64(last), 0, 1, 1_250_000_000))
 	r := o.Reports()["all"]
-	// Each of the frames is flooded to 7 ports by each chip; six are down.
+	// Each chip floods each frame to 7 ports, of which six are down.
 	sent := uint64(100 + doubled - lost)
 	wantLost := uint64(100*6+lost) + (sent-1)*6 + 1
 	got := uint64(0)
@@ -305,7 +304,7 @@ func TestNetwork(t *testing.T) {
 	if len(r.Paths) != 1 || r.Paths[0].Path != "a:Ethernet0>Ethernet1 b:Ethernet0>Ethernet1" {
 		t.Errorf("paths %+v", r.Paths)
 	}
-	// Three links of 1 µs and two chips of 80 ns; what was doubled waits for its twin.
+	// Three links of 1 µs and two chips of 80 ns. A duplicate waits for its twin.
 	if r.Delay.MinPs != 3_160_000 || r.Delay.MaxPs != 3_160_000+84*800 {
 		t.Errorf("delays %+v", r.Delay)
 	}
@@ -314,7 +313,7 @@ func TestNetwork(t *testing.T) {
 	}
 }
 
-// inOrder returns the report of a network whose chips report their frames in some order.
+// inOrder returns the report of a network whose chips report their frames in a random order.
 func inOrder(seed uint64) Report {
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	o := New(Group{Name: "all", Flows: BySrc, KeepDelays: 5})
@@ -342,7 +341,7 @@ func inOrder(seed uint64) Report {
 	return o.Reports()["all"]
 }
 
-// The same network with another order of the chips gives the same report.
+// The same network with a different order of the chips gives the same report.
 func TestOrderDoesNotMatter(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 10}, func(t *testing.T, seed uint64) {
 		got, want := inOrder(seed), inOrder(seed+1)
@@ -352,7 +351,7 @@ func TestOrderDoesNotMatter(t *testing.T) {
 	})
 }
 
-// Times are rounded to picoseconds and no further.
+// Times are only rounded to picoseconds.
 func TestTime(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 2, Count: 10}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 2))

@@ -7,66 +7,64 @@ import (
 	"slices"
 )
 
-// A Report is the truth of a group. Bytes are lengths with FCS.
+// A Report holds the exact values of a group. Bytes are lengths with FCS.
 type Report struct {
-	Frames         uint64      `json:"frames"` // that entered the network
+	Frames         uint64      `json:"frames"` // frames that entered the network
 	Bytes          uint64      `json:"bytes"`
-	Copies         int64       `json:"copies"` // beyond the first of each frame
+	Copies         int64       `json:"copies"` // copies beyond the first of each frame
 	Delivered      uint64      `json:"delivered"`
 	DeliveredBytes uint64      `json:"delivered_bytes"`
 	ToCPU          uint64      `json:"to_cpu"`
 	Lost           []LossCount `json:"lost"`
 	InFlight       int64       `json:"in_flight"`
-	Delay          Delay       `json:"delay"` // of delivered frames
+	Delay          Delay       `json:"delay"` // delay of delivered frames
 	Paths          []PathCount `json:"paths"`
 	Flows          []Flow      `json:"flows,omitempty"`
 	FlowsLeftOut   uint64      `json:"flows_left_out,omitempty"` // frames of flows beyond Group.MaxFlows
 	Deliveries     []Delivery  `json:"deliveries,omitempty"`
 }
 
-// A Loss is where and why a copy was lost. A frame that a link lost was lost at
-// the end that it was on its way to.
+// A Loss is where and why a copy was lost. A frame that a link lost counts at the end that it was sent to.
 type Loss struct {
 	Node   string `json:"node"`
 	Port   string `json:"port"`
 	Reason string `json:"reason"`
 }
 
-// A LossCount is how many copies were lost there and for that reason.
+// A LossCount is the number of copies lost at one place for one reason.
 type LossCount struct {
 	Loss
 	Count uint64 `json:"count"`
 }
 
-// A Delay sums up one-way delays. The quantiles are at most a sixteenth too large, and never too small. Of none all are
-// absent, since they are not 0.
+// A Delay summarises one-way delays. The quantiles are at most a sixteenth too large, and never too small. Without
+// delays all values are absent, since they are not 0.
 type Delay struct {
 	Count  uint64 `json:"count"`
 	MinPs  uint64 `json:"min_ps,omitempty"`
 	MeanPs uint64 `json:"mean_ps,omitempty"`
 	MaxPs  uint64 `json:"max_ps,omitempty"`
-	// SumPs is exact as long as it is below 2^64.
+	// SumPs is exact if it is below 2^64.
 	SumPs uint64 `json:"sum_ps,omitempty"`
 	P50Ps uint64 `json:"p50_ps,omitempty"`
 	P99Ps uint64 `json:"p99_ps,omitempty"`
-	// Buckets are those that are not empty.
+	// Buckets holds the non-empty buckets.
 	Buckets []Bucket `json:"buckets,omitempty"`
 }
 
-// A Bucket counts the delays up to a length, longer than those of the bucket
-// before.
+// A Bucket counts the delays up to a length that exceed those of the bucket before.
 type Bucket struct {
 	UpToPs uint64 `json:"up_to_ps"`
 	Count  uint64 `json:"count"`
 }
 
-// A PathCount says how many copies were delivered over a path: "sw1:Ethernet0>Ethernet4".
+// A PathCount is the number of copies delivered over a path, for example "sw1:Ethernet0>Ethernet4".
 type PathCount struct {
 	Path  string `json:"path"`
 	Count uint64 `json:"count"`
 }
 
-// A Flow is the truth of one flow of a group. Fields that the group does not divide by are empty.
+// A Flow holds the exact values of one flow of a group. Fields that the group does not divide by are empty.
 type Flow struct {
 	In        string `json:"in,omitempty"`
 	VLAN      uint16 `json:"vlan,omitempty"`
@@ -91,7 +89,7 @@ type Delivery struct {
 	DelayPs uint64 `json:"delay_ps"`
 }
 
-// Reports returns the truth of every group by its name, at this instant.
+// Reports returns the exact values of every group by name, at this instant.
 func (o *Oracle) Reports() map[string]Report {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -2,14 +2,13 @@ package truth
 
 import "math/bits"
 
-// A Time is an instant of simulated time, the same for all nodes: seconds and
-// picoseconds since it began.
+// A Time is an instant of simulated time, the same for all nodes: seconds and picoseconds since its start.
 type Time struct{ Sec, Ps uint64 }
 
 const second = 1_000_000_000_000 // ps
 
-// At returns the time early/den cycles before a cycle of a clock of hz, rounded
-// to picoseconds; early is below den, and 0 allows any den.
+// At returns the time early/den cycles before a cycle of a clock of hz, rounded to picoseconds. early is below den. If
+// early is 0, den may have any value.
 func At(cycle, early, den, hz uint64) Time {
 	t := Time{Sec: cycle / hz, Ps: mulDiv(cycle%hz, second, hz)}
 	if early == 0 {
@@ -32,7 +31,7 @@ func (t Time) Add(u Time) Time {
 	return t
 }
 
-// Since returns t - u in picoseconds; 0 if t is before u, at most 106 days.
+// Since returns t - u in picoseconds. It returns 0 if t is before u, and at most 106 days.
 func (t Time) Since(u Time) uint64 {
 	const most = 1<<63 - 1
 	if t.Sec < u.Sec || t.Sec == u.Sec && t.Ps < u.Ps {
@@ -44,18 +43,18 @@ func (t Time) Since(u Time) uint64 {
 	return (t.Sec-u.Sec)*second + t.Ps - u.Ps
 }
 
-// mulDiv returns a * b / c; a is below c.
+// mulDiv returns a * b / c. a must be below c.
 func mulDiv(a, b, c uint64) uint64 {
 	hi, lo := bits.Mul64(a, b)
 	q, _ := bits.Div64(hi, lo, c)
 	return q
 }
 
-// delays sums up delays in picoseconds, exactly except for the buckets.
+// delays summarises delays in picoseconds, exactly except for the buckets.
 type delays struct {
 	n, min, max  uint64
 	sumHi, sumLo uint64
-	// A bucket is at most a sixteenth of what falls into it wide.
+	// The width of a bucket is at most a sixteenth of the values in it.
 	buckets []uint64
 }
 

@@ -18,7 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// A collector takes what is published by one of the services.
+// A collector accepts messages of one of the services.
 type collector struct {
 	addr string
 	stop func()
@@ -56,7 +56,7 @@ func listen(t *testing.T, addr, service string) *collector {
 	return c
 }
 
-// want waits for the next thing that a collector gets.
+// want waits for the collector's next message.
 func (c *collector) want(t *testing.T, want string) {
 	t.Helper()
 	select {
@@ -76,7 +76,7 @@ type source struct {
 	change chan struct{}
 	begun  int
 	refuse error
-	last   bool // it sends a value when its context ends: one that was being sent
+	last   bool // it sends a value when its context ends, like one that was being sent
 }
 
 func (s *source) set(v int) {
@@ -159,7 +159,7 @@ func publish(t *testing.T, from Subscriber, scheme string, addrs ...string) (*Pu
 	}
 }
 
-// What a subscription was sending when the switch ended is sent: the output ends behind it.
+// A message that a subscription was sending when the switch ended is still sent: the output ends later.
 func TestLastOfASubscription(t *testing.T) {
 	c := listen(t, "localhost:0", "sonic")
 	defer c.stop()
@@ -171,8 +171,8 @@ func TestLastOfASubscription(t *testing.T) {
 	c.want(t, "0")
 }
 
-// Both services get what a subscription gives. Where the collector goes away and comes back, it gets all values again;
-// and where the first of two does not answer, the second is called.
+// Both services get the messages of a subscription. A collector that reconnects gets all values again. If the first of
+// two does not answer, the second is used.
 func TestPublish(t *testing.T) {
 	for service := range methods {
 		c := listen(t, "127.0.0.1:0", service)
@@ -200,7 +200,7 @@ func TestPublish(t *testing.T) {
 	}
 }
 
-// A subscription that is refused is told, and tried again.
+// A refused subscription is reported, and tried again.
 func TestRefused(t *testing.T) {
 	s := &source{change: make(chan struct{}), refuse: status.Error(codes.InvalidArgument, "no such path")}
 	c := listen(t, "127.0.0.1:0", "sonic")
@@ -248,7 +248,7 @@ func TestSubscription(t *testing.T) {
 	}
 }
 
-// Paths of a row may lack the first slash, and have keys with whatever gNMI quotes.
+// Paths of a row may lack the first slash, and have keys with all of gNMI's quoting.
 func TestPathsOfRows(t *testing.T) {
 	for text, want := range map[string]string{
 		"/": "", "/a/b": "a b", "a[k=v]/b": "a[k:v] b", `/a[k=x\]y/z]`: "a[k:x]y/z]", "/a[k=1][l=2]": "a[k:1 l:2]",

@@ -16,18 +16,18 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// methods are the services that take a stream of SubscribeResponses, by the scheme of a target.
+// methods maps schemes of targets to services that accept a stream of SubscribeResponses.
 var methods = map[string]string{
 	"sonic": "/gnmi.sonic.gNMIDialOut/Publish",
 	"nokia": "/Nokia.SROS.DialoutTelemetry/Publish",
 }
 
-// Schemes are the services of collectors: SONiC's, and Nokia's, which gnmic has; behind an s by TLS.
+// Schemes returns the services of collectors: SONiC's, and Nokia's, which gnmic has. The suffix s means TLS.
 func Schemes() map[string]outputs.Scheme {
 	return map[string]outputs.Scheme{"sonic": {}, "sonics": {}, "nokia": {}, "nokias": {}}
 }
 
-// A Link is the way to a collector, of which there may be several: where one does not answer, the next is tried.
+// A Link is the connection to one of several collectors: if one does not answer, the next is tried.
 type Link struct {
 	to   []outputs.Target
 	name string // of the subscription
@@ -38,10 +38,10 @@ type Link struct {
 	stream grpc.ClientStream
 	cancel context.CancelFunc
 	gone   chan struct{}
-	why    error // once gone is closed
+	why    error // valid once gone is closed
 }
 
-// NewLink returns the way to the first of the collectors that answers. conf is for those with TLS.
+// NewLink returns a link to the first of the collectors that answers. conf is for those with TLS.
 func NewLink(to []outputs.Target, name string, conf *tls.Config) *Link {
 	return &Link{to: to, name: name, conf: conf}
 }
@@ -75,7 +75,7 @@ func (l *Link) open(ctx context.Context, to outputs.Target) error {
 	}
 	life, cancel := context.WithCancel(metadata.AppendToOutgoingContext(context.Background(), "subscription-name", l.name))
 	l.cancel = cancel
-	stop := context.AfterFunc(ctx, cancel) // the stream outlives ctx, unless that ends first
+	stop := context.AfterFunc(ctx, cancel) // the stream outlives ctx, unless ctx ends during Connect
 	defer stop()
 	desc := &grpc.StreamDesc{StreamName: "Publish", ClientStreams: true, ServerStreams: true}
 	l.stream, err = l.conn.NewStream(life, desc, methods[plain])
@@ -87,7 +87,7 @@ func (l *Link) open(ctx context.Context, to outputs.Target) error {
 	return nil
 }
 
-// watch reads what the collector answers, which means nothing, until the stream ends.
+// watch discards the collector's messages until the stream ends.
 func (l *Link) watch(stream grpc.ClientStream, gone chan<- struct{}) {
 	defer close(gone)
 	for {
@@ -112,7 +112,7 @@ func (l *Link) Send(ctx context.Context, data []byte) error {
 	if err == nil {
 		return nil
 	}
-	if errors.Is(err, io.EOF) { // the stream has ended, and reading says why
+	if errors.Is(err, io.EOF) { // the stream has ended, and reading it returns the reason
 		select {
 		case <-l.gone:
 			if !errors.Is(l.why, io.EOF) {

@@ -10,17 +10,17 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// A Subscription is what is sent, as a row of TELEMETRY_CLIENT says it.
+// A Subscription is the content of a row of TELEMETRY_CLIENT.
 type Subscription struct {
-	Target   string // what the prefix of all that is sent names
-	Database string // whose tables the paths name; "": they are gNMI's
+	Target   string // the target in the prefix of all messages
+	Database string // whose tables the paths name; empty if they are gNMI paths
 	Paths    []string
 	Once     bool
-	Sampled  bool // else counters are, and the rest is sent when it changes
+	Sampled  bool // sample all leaves; otherwise only counters are sampled, and the rest is sent on change
 	Interval time.Duration
 }
 
-// List returns it as gNMI has it.
+// List returns the subscription as gNMI's list.
 func (s Subscription) List() (*gpb.SubscriptionList, error) {
 	list := &gpb.SubscriptionList{
 		Prefix: &gpb.Path{Target: s.Target}, Encoding: gpb.Encoding_JSON_IETF, Mode: gpb.SubscriptionList_STREAM,

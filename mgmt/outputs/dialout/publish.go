@@ -1,12 +1,12 @@
-// Package dialout sends what a gNMI Subscribe gives to a collector that the switch calls, instead of one that calls it:
-// as SONiC's gNMIDialOut does, and as gnmic takes it when it listens.
+// Package dialout sends the messages of a gNMI Subscribe to a collector that the switch connects to. It does so like
+// SONiC's gNMIDialOut, and in the form that gnmic accepts when it listens.
 //
-// What belongs here: the subscriptions of TELEMETRY_CLIENT as gNMI has them, and the stream to a collector. The values
-// are those of the gNMI server, whose Subscribe is called as if a client had.
+// What belongs here: the subscriptions of TELEMETRY_CLIENT as gNMI lists, and the stream to a collector. The values
+// come from the gNMI server, whose Subscribe is called as if by a client.
 //
-// A collector that reads slowly slows its own subscription down, which then sends the newest values and not all. One
-// that is away loses what its spool has no room for, counted; when it is back the subscription begins anew, and all
-// values are sent once more, so that what a collector has is right whatever it has missed.
+// A collector that reads slowly slows its own subscription down, which then sends the newest values and not all. An
+// unavailable collector loses the messages that do not fit into the spool; they are counted. When it is back, the
+// subscription restarts and sends all values again. So the collector's values are right whatever it has missed.
 package dialout
 
 import (
@@ -22,23 +22,24 @@ import (
 
 // A Subscriber serves subscriptions: the gNMI server.
 type Subscriber interface {
-	// Follow sends what a client of Subscribe would get, until ctx ends.
+	// Follow sends the messages that a client of Subscribe would get, until ctx ends.
 	Follow(ctx context.Context, list *gpb.SubscriptionList, send func(*gpb.SubscribeResponse) error) error
 }
 
-// A Publisher has a subscription, and the output that it goes to.
+// A Publisher sends a subscription to an output.
 type Publisher struct {
 	From Subscriber
 	List *gpb.SubscriptionList
 	Out  *outputs.Output
-	// Room is how much of the spool may be full before the subscription waits for a collector that reads slowly.
+	// Room is how many bytes of the spool may be filled before the subscription waits for a slow collector; 0 means no
+	// limit.
 	Room int
 
-	// Fails hears why there is no subscription, and nil when there is one; nil: nobody does.
+	// Fails is called with the reason if the subscription fails, and with nil when it works. It may be nil.
 	Fails func(error)
 }
 
-// again is how long is waited after a subscription has failed.
+// again is the delay after a subscription has failed.
 const again = 5 * time.Second
 
 // Run publishes until ctx ends; a subscription of mode ONCE is sent once per connection.
@@ -50,7 +51,7 @@ func (p *Publisher) Run(ctx context.Context) error {
 		default:
 		}
 	}
-	sending, stop := context.WithCancel(context.WithoutCancel(ctx)) // it ends behind the subscription
+	sending, stop := context.WithCancel(context.WithoutCancel(ctx)) // it ends after the subscription
 	defer stop()
 	sent := make(chan error, 1)
 	go func() { sent <- p.Out.Run(sending) }()
@@ -59,8 +60,8 @@ func (p *Publisher) Run(ctx context.Context) error {
 	return <-sent
 }
 
-// subscribe keeps a subscription: the first at once, so that what happens before there is a collector is told, and a
-// new one behind each further connection.
+// subscribe keeps a subscription. The first begins immediately, so that changes before the first connection are sent. A
+// new one begins after each further connection.
 func (p *Publisher) subscribe(ctx context.Context, connected <-chan struct{}) {
 	for first := true; ctx.Err() == nil; {
 		life, end := context.WithCancel(ctx)
@@ -79,7 +80,7 @@ func (p *Publisher) subscribe(ctx context.Context, connected <-chan struct{}) {
 			select {
 			case <-ctx.Done():
 				anew = true
-			case <-connected: // what was lost before, the new one sends
+			case <-connected: // the new subscription repeats lost values
 				anew, first = !first || p.lost(), false
 			case err = <-over:
 				running = false
@@ -105,8 +106,8 @@ type sending struct {
 	began bool
 }
 
-// send puts a message into the spool. While the collector takes some, it waits for room: meanwhile the subscription
-// forgets what is not the newest.
+// send puts a message into the spool. While the collector accepts messages, it waits for room. Meanwhile the
+// subscription keeps only the newest values.
 func (r *sending) send(m *gpb.SubscribeResponse) error {
 	data, err := proto.Marshal(m)
 	if err != nil {
@@ -129,7 +130,7 @@ func (r *sending) send(m *gpb.SubscribeResponse) error {
 	}
 }
 
-// look is how often is looked whether there is room.
+// look is the interval at which send checks for room.
 const look = 50 * time.Millisecond
 
 func (r *sending) wait() bool {
@@ -143,7 +144,7 @@ func (r *sending) wait() bool {
 	}
 }
 
-// lost reports whether something was never sent.
+// lost reports whether some message was never sent.
 func (p *Publisher) lost() bool {
 	_, _, _, l := p.Out.Fill(time.Now())
 	return l.Total() > 0

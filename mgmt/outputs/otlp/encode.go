@@ -13,15 +13,15 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// A Resource says whose metrics they are.
+// A Resource identifies the switch of the metrics.
 type Resource struct {
 	Host     string // the switch's name
-	SwitchID string // as it is in what the switch stamps; "": it has none
+	SwitchID string // as in the switch's stamps; empty if it has none
 	Version  string // of tamtam
 }
 
-// Encode returns an ExportMetricsServiceRequest of what was read at a time. Counters become cumulative, monotonic Sums
-// whose points say since when they count; everything else becomes Gauges.
+// Encode returns an ExportMetricsServiceRequest of families that were read at the time now. Counters become cumulative,
+// monotonic Sums with their start time; all others become Gauges.
 func Encode(r Resource, all []metrics.Family, now time.Time) ([]byte, error) {
 	scope := &otel.ScopeMetrics{Scope: &common.InstrumentationScope{Name: "tamtam", Version: r.Version}}
 	for _, f := range all {
@@ -52,8 +52,8 @@ func attribute(key, value string) *common.KeyValue {
 	}}
 }
 
-// Name is what a family is called in OpenTelemetry: what translates to Prometheus names with unit and _total makes of
-// it what Prometheus is told by the switch itself.
+// Name returns a family's name in OpenTelemetry. Its translation to Prometheus, with unit and _total, is the name that
+// the switch itself exports to Prometheus.
 func Name(f metrics.Family) string {
 	return strings.TrimSuffix(strings.Replace(f.Name, "_", ".", 1), "_total")
 }

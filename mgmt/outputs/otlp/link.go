@@ -1,7 +1,7 @@
 // Package otlp sends the metrics of a switch to an OpenTelemetry collector, by OTLP over gRPC or HTTP.
 //
-// What belongs here: families of package metrics as OTLP has them, and what a collector answers. Counters are
-// cumulative Sums, as they are in the switch: what is lost on the way costs resolution and nothing else.
+// What belongs here: families of package metrics in OTLP's form, and the collector's responses. Counters are cumulative
+// Sums, as they are in the switch: a lost message costs only resolution.
 package otlp
 
 import (
@@ -29,7 +29,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Schemes are the ways to a collector: gRPC or HTTP, in the clear or by TLS.
+// Schemes returns the transports to a collector: gRPC or HTTP, in the clear or by TLS.
 func Schemes() map[string]outputs.Scheme {
 	return map[string]outputs.Scheme{
 		"grpc": {Port: "4317"}, "grpcs": {Port: "4317"},
@@ -37,7 +37,7 @@ func Schemes() map[string]outputs.Scheme {
 	}
 }
 
-// NewLink returns the way to a collector. conf is for the schemes with TLS.
+// NewLink returns a link to a collector. conf is for the schemes with TLS.
 func NewLink(to outputs.Target, conf *tls.Config) outputs.Link {
 	switch to.Scheme {
 	case "http", "https":
@@ -50,7 +50,7 @@ func NewLink(to outputs.Target, conf *tls.Config) outputs.Link {
 	return l
 }
 
-// method is that of OTLP.
+// method is the gRPC method of OTLP.
 const method = "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export"
 
 type overGRPC struct {
@@ -59,7 +59,7 @@ type overGRPC struct {
 	conn  *grpc.ClientConn
 }
 
-// Connect makes the client; that a collector is there shows when something is sent.
+// Connect makes the client; only sending shows whether a collector exists.
 func (l *overGRPC) Connect(context.Context) (err error) {
 	l.Close()
 	l.conn, err = grpc.NewClient(l.addr, grpc.WithTransportCredentials(l.creds),
@@ -83,7 +83,7 @@ func (l *overGRPC) Send(ctx context.Context, data []byte) error {
 	return partial(answer)
 }
 
-// judged is what OTLP's specification makes of an error: whether the message may be sent again, and when.
+// judged classifies an error by OTLP's specification: whether the message may be sent again, and when.
 func judged(err error) error {
 	st, _ := status.FromError(err)
 	switch st.Code() {
@@ -102,7 +102,7 @@ func judged(err error) error {
 	return &outputs.RefusedError{Err: err}
 }
 
-// retryInfo is the time that google.rpc.RetryInfo has, its only field: a Duration, seconds and nanoseconds.
+// retryInfo returns the only field of google.rpc.RetryInfo: a Duration, seconds and nanoseconds.
 func retryInfo(st *status.Status) (after time.Duration, ok bool) {
 	for _, d := range st.Proto().GetDetails() {
 		if d.GetTypeUrl() != "type.googleapis.com/google.rpc.RetryInfo" {
@@ -117,7 +117,7 @@ func retryInfo(st *status.Status) (after time.Duration, ok bool) {
 	return 0, false
 }
 
-// field returns the last value of a field of a message, of which nothing is known but its bytes.
+// field returns the last value of a field of an encoded message.
 func field(message []byte, want protowire.Number) (data []byte, n uint64) {
 	for len(message) > 0 {
 		num, typ, size := protowire.ConsumeTag(message)
@@ -139,11 +139,11 @@ func field(message []byte, want protowire.Number) (data []byte, n uint64) {
 	return data, n
 }
 
-// partial reads an ExportMetricsServiceResponse. Points that the collector has rejected it does not want again.
+// partial reads an ExportMetricsServiceResponse. Rejected points must not be sent again.
 func partial(answer []byte) error {
 	var r collector.ExportMetricsServiceResponse
 	if err := proto.Unmarshal(answer, &r); err != nil {
-		return nil // it was taken, whatever else was said
+		return nil // it was accepted, whatever the response contains
 	}
 	if n := r.GetPartialSuccess().GetRejectedDataPoints(); n > 0 {
 		return &outputs.RefusedError{Err: fmt.Errorf("the collector rejects %d data points: %.200q", n,
@@ -157,7 +157,7 @@ type overHTTP struct {
 	client *http.Client
 }
 
-// mostAnswer bounds what is read of an answer.
+// mostAnswer bounds the bytes that are read of a response.
 const mostAnswer = 64 << 10
 
 func newHTTP(to outputs.Target, conf *tls.Config) *overHTTP {

@@ -34,7 +34,7 @@ var families = []metrics.Family{
 	{Name: "tamtam_port_up", Labels: []string{"port"}},
 }
 
-// A counter is a cumulative, monotonic Sum that says since when it counts; what is not known is not there.
+// A counter is a cumulative, monotonic Sum with its start time; unknown values are absent.
 func TestEncode(t *testing.T) {
 	data, err := Encode(Resource{Host: "leaf1", SwitchID: "7", Version: "1"}, families, time.Unix(0, 9))
 	if err != nil {
@@ -68,7 +68,7 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// verdict is what becomes of a message: sent, refused, or to be sent again, maybe not before some time has passed.
+// verdict returns the fate of a message: sent, refused, or to be sent again, possibly after some time.
 func verdict(err error) (word string, after time.Duration) {
 	var refused *outputs.RefusedError
 	var busy *outputs.BusyError
@@ -83,7 +83,7 @@ func verdict(err error) (word string, after time.Duration) {
 	return "again", 0
 }
 
-// retryAfter is an error with a google.rpc.RetryInfo.
+// retryAfter returns an error with a google.rpc.RetryInfo.
 func retryAfter(code codes.Code, seconds uint64) error {
 	delay := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), seconds)
 	info := protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), delay)
@@ -92,7 +92,7 @@ func retryAfter(code codes.Code, seconds uint64) error {
 	return status.FromProto(st).Err()
 }
 
-// What OTLP's specification says of each answer over gRPC.
+// Each gRPC response is handled as OTLP's specification requires.
 func TestGRPC(t *testing.T) {
 	var answer []byte
 	var fails error
@@ -152,7 +152,7 @@ func TestGRPC(t *testing.T) {
 	}
 }
 
-// The same over HTTP.
+// The same holds over HTTP.
 func TestHTTP(t *testing.T) {
 	code, header := 0, ""
 	var got string
@@ -195,7 +195,7 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// Whatever bytes a collector answers with, they are read as far as they can be.
+// Any bytes of a collector's response are read as far as possible.
 func FuzzAnswer(f *testing.F) {
 	f.Add([]byte{0x0a, 0x02, 0x08, 0x03}, uint64(5))
 	f.Add([]byte{0xff, 0xff}, uint64(1)<<63)

@@ -9,10 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// A Severity is one of RFC 5424, 6.2.1.
+// A Severity is a severity of RFC 5424, 6.2.1.
 type Severity uint8
 
-// Those that are used.
+// The severities that are used.
 const (
 	Critical Severity = 2
 	Error    Severity = 3
@@ -28,12 +28,12 @@ const (
 	facilityAudit  = 13 // log audit
 )
 
-// Message is what a line says.
+// Message is the content of a line.
 type Message struct {
 	At       time.Time
 	Severity Severity
-	Audit    bool   // of what clients did, else of what became of the switch
-	ID       string // what kind it is
+	Audit    bool   // an action of a client, rather than an event of the switch
+	ID       string // the kind of message
 	Params   []Param
 	Text     string
 }
@@ -41,27 +41,29 @@ type Message struct {
 // A Param is a name and a value of the line's structured data.
 type Param struct{ Name, Value string }
 
-// A Sender is who says it.
+// A Sender is the origin of lines.
 type Sender struct {
 	Host    string
 	Version string
 }
 
-// How long the parts of a line may be, in bytes; a header's are RFC 5424's.
+// Bounds on the parts of a line, in bytes; those of the header are RFC 5424's.
 const (
 	mostHost  = 255
 	mostID    = 32
 	mostParam = 512
-	mostText  = 1024 // so that no line is longer than what every receiver should take, 2048 bytes, but by structured data
-	mostLine  = 8192
-	nilValue  = "-"
+	// Without structured data, a line is not longer than 2048 bytes, which every receiver should accept.
+	mostText = 1024
+	mostLine = 8192
+	nilValue = "-"
 )
 
-// enterprise is the number behind the structured data's name: that for documentation of RFC 5612, for tamtam has none.
+// enterprise is the number in the name of the structured data. It is that for documentation of RFC 5612, as tamtam has
+// none.
 const enterprise = "32473"
 
-// Line is a message as RFC 5424 has it. The sequence begins with 1 and skips nothing, so that a receiver sees what it
-// has not got.
+// Line returns a message in the format of RFC 5424. The sequence begins with 1 and has no gaps, so that a receiver can
+// detect losses.
 func (s Sender) Line(m Message, sequence uint32) []byte {
 	facility := facilityDaemon
 	if m.Audit {
@@ -96,7 +98,7 @@ func (s Sender) Line(m Message, sequence uint32) []byte {
 	if text := oneLine(cut(m.Text, mostText)); text != "" {
 		b = append(b, ' ')
 		if strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) {
-			b = append(b, "\xef\xbb\xbf"...) // what is more than ASCII has a mark that it is UTF-8, and nothing else
+			b = append(b, "\xef\xbb\xbf"...) // text other than ASCII begins with a byte-order mark
 		}
 		b = append(b, text...)
 	}
@@ -106,7 +108,7 @@ func (s Sender) Line(m Message, sequence uint32) []byte {
 // said reports whether there is a value.
 func (p Param) said() bool { return p.Value != "" }
 
-// stamp is a time as the RFC has it, with no more than its six digits of a second.
+// stamp returns a time in the RFC's format, with its maximum of six fractional digits.
 func stamp(t time.Time) string {
 	if y := t.UTC().Year(); y < 0 || y > 9999 {
 		return nilValue
@@ -114,7 +116,7 @@ func stamp(t time.Time) string {
 	return t.UTC().Format("2006-01-02T15:04:05.000000Z")
 }
 
-// printable is a text as a header may have it: printable ASCII without spaces.
+// printable returns a text in the form allowed in a header: printable ASCII without spaces.
 func printable(s string, most int) string {
 	s = strings.Map(func(r rune) rune {
 		if r <= ' ' || r > '~' {
@@ -128,7 +130,7 @@ func printable(s string, most int) string {
 	return s[:min(len(s), most)]
 }
 
-// paramName is a name as structured data may have it.
+// paramName returns a name in the form allowed in structured data.
 func paramName(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '=' || r == ']' || r == '"' {
@@ -149,7 +151,7 @@ func escaped(b []byte, s string, most int) []byte {
 	return b
 }
 
-// oneLine is a text as UTF-8 without control characters, which receivers write into files.
+// oneLine returns a text as UTF-8 without control characters, because receivers write it into files.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' {
@@ -170,7 +172,7 @@ func cut(s string, most int) string {
 	return s[:most] + "..."
 }
 
-// framed is a line behind its length, as TCP and TLS carry it (RFC 6587, 3.4.1).
+// framed returns a line prefixed by its length, as TCP and TLS carry it (RFC 6587, 3.4.1).
 func framed(line []byte) []byte {
 	return append(append(strconv.AppendInt(nil, int64(len(line)), 10), ' '), line...)
 }

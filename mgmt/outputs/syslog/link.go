@@ -1,8 +1,8 @@
-// Package syslog sends what becomes of a switch to syslog servers: RFC 5424 over UDP (RFC 5426), TCP (RFC 6587, with
-// octet counting) and TLS (RFC 5425).
+// Package syslog sends events of a switch to syslog servers: RFC 5424 over UDP (RFC 5426), TCP (RFC 6587, with octet
+// counting) and TLS (RFC 5425).
 //
-// What belongs here: the form of a line, and how it is carried. Of what is sent nothing comes back: see package outputs
-// for what counts as sent.
+// What belongs here: the format of a line, and its transport. Receivers send no response: package outputs defines when
+// a message counts as sent.
 package syslog
 
 import (
@@ -16,21 +16,21 @@ import (
 	"tamtam/mgmt/outputs"
 )
 
-// Schemes are the ways to a server.
+// Schemes returns the transports to a server.
 func Schemes() map[string]outputs.Scheme {
 	return map[string]outputs.Scheme{"udp": {Port: "514"}, "tcp": {Port: "514"}, "tls": {Port: "6514"}}
 }
 
-// A Link is the way to a server.
+// A Link is the connection to a server.
 type Link struct {
 	to     outputs.Target
-	source string // the address that is sent from; "": any
+	source string // the source address; empty means any
 	conf   *tls.Config
 	conn   net.Conn
 	gone   chan struct{}
 }
 
-// NewLink returns the way to a server, from a source address if that is not "". conf is for TLS.
+// NewLink returns a link to a server, from a source address unless that is empty. conf is for TLS.
 func NewLink(to outputs.Target, source string, conf *tls.Config) *Link {
 	return &Link{to: to, source: source, conf: conf}
 }
@@ -83,7 +83,7 @@ func named(conf *tls.Config, host string) *tls.Config {
 	return conf
 }
 
-// watch reads until the connection ends; a server has nothing to say.
+// watch reads until the connection ends; a server sends nothing.
 func watch(conn net.Conn, gone chan<- struct{}) {
 	defer close(gone)
 	for waste := make([]byte, 512); ; {
@@ -109,7 +109,7 @@ func (l *Link) Send(ctx context.Context, line []byte) error {
 	if l.stream() {
 		line = framed(line)
 	}
-	deadline, _ := ctx.Deadline() // zero: none
+	deadline, _ := ctx.Deadline() // zero means no deadline
 	if err := l.conn.SetWriteDeadline(deadline); err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// A parsed is a line of RFC 5424, read by the grammar of its chapter 6 and by nothing of this package.
+// A parsed is a line of RFC 5424, parsed by the grammar of its chapter 6, independently of this package.
 type parsed struct {
 	facility, severity        int
 	at                        time.Time
@@ -50,7 +50,7 @@ func isName(s string, most int) bool {
 
 func isSDName(s string) bool { return isName(s, 32) && !strings.ContainsAny(s, `=]"`) }
 
-// parseLine reads a line strictly: whatever the RFC does not allow is an error.
+// parseLine parses a line strictly: all that the RFC does not allow is an error.
 func parseLine(line string) (p parsed, err error) {
 	rest, ok := strings.CutPrefix(line, "<")
 	pri, rest, ok2 := strings.Cut(rest, ">")

@@ -12,15 +12,15 @@ import (
 // A Sink writes messages as lines for one server.
 type Sink struct {
 	Out   *outputs.Output
-	Least Severity // what is less severe is not sent
-	None  bool     // nothing is
+	Least Severity // less severe messages are not sent
+	None  bool     // nothing is sent
 
 	mu       sync.Mutex
 	sender   Sender
 	sequence uint32
 }
 
-// Call sets who says what is said from now on.
+// Call sets the sender of all further lines.
 func (s *Sink) Call(sender Sender) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -30,7 +30,7 @@ func (s *Sink) Call(sender Sender) {
 // mostSequence is the last sequenceId of RFC 5424, 7.3.1.
 const mostSequence = 1<<31 - 1
 
-// Tell puts a message into the spool. It never waits.
+// Tell puts a message into the spool. It never blocks.
 func (s *Sink) Tell(m Message) {
 	if s.None || m.Severity > s.Least {
 		return
@@ -43,14 +43,14 @@ func (s *Sink) Tell(m Message) {
 	s.Out.Put(time.Now(), s.sender.Line(m, s.sequence))
 }
 
-// Handler makes messages of the records of a log: that of what clients did.
+// Handler converts the records of the audit log to messages.
 type Handler struct {
 	tell   func(Message)
 	prefix string // of names
 	params []Param
 }
 
-// NewHandler returns a handler whose messages go to a function, which must not wait.
+// NewHandler returns a handler that passes messages to a function, which must not block.
 func NewHandler(tell func(Message)) *Handler { return &Handler{tell: tell} }
 
 // Enabled implements slog.Handler.
@@ -122,7 +122,7 @@ func (h *Handler) WithGroup(name string) slog.Handler {
 	return &with
 }
 
-// SeverityNamed returns the severity of a word of SONiC; false: of none at all.
+// SeverityNamed returns the severity of a SONiC word, or false for an unknown word.
 func SeverityNamed(word string) (Severity, bool) {
 	switch word {
 	case "debug":

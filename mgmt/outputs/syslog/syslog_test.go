@@ -18,7 +18,7 @@ import (
 
 var noon = time.Date(2026, 11, 26, 12, 0, 0, 123456789, time.UTC)
 
-// A line as RFC 5424 has it, with what needs escaping in it.
+// A line has the format of RFC 5424, including escapes.
 func TestLine(t *testing.T) {
 	m := Message{At: noon, Severity: Error, ID: "STATUS", Text: `t|s is failed: "no"`, Params: []Param{
 		{"table", "t"}, {"reason", `a "b" \ ]`},
@@ -43,7 +43,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// Whatever is told: the line is one of RFC 5424, of bounded length, and one line.
+// Any message results in a valid RFC 5424 line of bounded length, without line breaks.
 func FuzzLine(f *testing.F) {
 	f.Add("leaf1", "STATUS", "reason", "no", "it failed", uint8(3), int64(0))
 	f.Add("a b\x00", "\xff", `]="`, "\"\\]\n", "line\nline\x00\u2028", uint8(9), int64(1)<<62)
@@ -66,7 +66,7 @@ func FuzzLine(f *testing.F) {
 	})
 }
 
-// records is what a log of what clients did says.
+// The records of an audit log become messages.
 func TestHandler(t *testing.T) {
 	var got []Message
 	log := slog.New(NewHandler(func(m Message) { got = append(got, m) }))
@@ -81,7 +81,7 @@ func TestHandler(t *testing.T) {
 	}
 }
 
-// A sink numbers what it tells, and leaves out what is not severe enough.
+// A sink numbers its messages, and omits those that are not severe enough.
 func TestSink(t *testing.T) {
 	s := &Sink{Out: outputs.New(nil, outputs.DefaultBounds()), Least: Warning, sequence: mostSequence}
 	for _, sev := range []Severity{Warning, Info, Error} {
@@ -99,7 +99,7 @@ func TestSink(t *testing.T) {
 	}
 }
 
-// framedLine reads a line behind its length.
+// framedLine reads a line that is prefixed by its length.
 func framedLine(r *bufio.Reader) (string, error) {
 	text, err := r.ReadString(' ')
 	if err != nil {
@@ -123,7 +123,7 @@ func target(t *testing.T, scheme, addr string) outputs.Target {
 	return to
 }
 
-// By TCP each line stands behind its length, and that the server has closed the connection is noticed.
+// By TCP each line is prefixed by its length, and a closed connection is detected.
 func TestTCP(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

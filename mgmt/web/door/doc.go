@@ -1,5 +1,6 @@
-// Package door is who is let in to a page: users and roles of package mgmt, by TLS where somebody logs in. The page of
-// a switch has the switch's own; here are those of a page that no switch serves, from the same files.
+// Package door controls access to a page: users and roles of package mgmt, by TLS if there are logins. The page of a
+// switch uses the switch's own access control; this package is for pages that no switch serves, with the same files.
 //
-// What belongs here: listeners, and refusals as the page tells them. Not: what is shown; who is a user.
+// What belongs here: listeners, and refusals in the form of the page. The content of pages and the users belong
+// elsewhere.
 package door

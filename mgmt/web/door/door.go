@@ -12,14 +12,15 @@ import (
 	"tamtam/mgmt/web"
 )
 
-// Config says where a page is, and who is let in.
+// Config configures the address of a page, and access to it.
 type Config struct {
 	Addr string // "HOST:PORT"
-	// Mgmt has users, roles, certificates, where one is made if none is given, and NoLogin.
+	// Mgmt has users, roles, certificates (or the directory where one is made), and NoLogin.
 	Mgmt mgmt.Config
 }
 
-// Check refuses what cannot be, or lets in whoever can connect where nobody has said so. It reads no files.
+// Check refuses contradictory settings, and settings that admit every client unless that is requested explicitly. It
+// reads no files.
 func (c Config) Check() error {
 	m := c.Mgmt
 	switch {
@@ -37,15 +38,15 @@ func (c Config) Check() error {
 
 func (c Config) asksLogin() bool { return c.Mgmt.UsersFile != "" || c.Mgmt.ClientCAFile != "" }
 
-// A Door is an address at which a page is asked for.
+// A Door is the address of a page, with access control.
 type Door struct {
 	logins *auth.Logins
 	server *http.Server
 	web    *auth.Web
-	local  bool // nobody logs in, and only this machine reaches it
+	local  bool // there is no login, and only this machine reaches it
 }
 
-// Listen listens, and reads the files; who connects waits for Serve. Where somebody logs in, clients speak TLS.
+// Listen listens, and reads the files; connections wait for Serve. If there is a login, clients must use TLS.
 func Listen(cfg Config) (*Door, error) {
 	if err := cfg.Check(); err != nil {
 		return nil, err
@@ -68,13 +69,13 @@ func Listen(cfg Config) (*Door, error) {
 	return d, err
 }
 
-// URL is where a browser finds the page.
+// URL returns the address of the page for a browser.
 func (d *Door) URL() string { return d.web.URL() }
 
 // Close stops listening, if Serve has not run.
 func (d *Door) Close() { d.web.Close() }
 
-// Enter lets a request in, as [web.Config] has it.
+// Enter admits a request in the form of [web.Config].
 func (d *Door) Enter(r *http.Request) (context.Context, func(), error) {
 	if d.local && !OfThisMachine(r.Host) {
 		return nil, nil, Misdirected()
@@ -83,7 +84,8 @@ func (d *Door) Enter(r *http.Request) (context.Context, func(), error) {
 	return ctx, leave, Refused(err)
 }
 
-// Behind answers those who are let in, and others with what they lack: for what is no page, such as metrics.
+// Behind serves admitted clients, and answers others with the reason of the refusal. It is for paths that are no page,
+// such as metrics.
 func (d *Door) Behind(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, leave, err := d.Enter(r)

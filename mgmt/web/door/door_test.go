@@ -75,7 +75,7 @@ func (h *house) open(cfg Config) {
 	})
 }
 
-// ask asks by a new connection; trust is a file of certificates.
+// ask sends a request by a new connection; trust is a file of certificates.
 func (h *house) ask(name, password, host, trust string, with ...tls.Certificate) (code int, text string) {
 	h.Helper()
 	pool := x509.NewCertPool()
@@ -107,7 +107,7 @@ func (h *house) ask(name, password, host, trust string, with ...tls.Certificate)
 	return r.StatusCode, string(body)
 }
 
-// Users of the file are let in by TLS if their role may read what is shown, and nobody else; who is removed is refused.
+// Only users of the file whose role may read what is shown are admitted, by TLS; a removed user is refused.
 func TestUsers(t *testing.T) {
 	h := newHouse(t)
 	h.open(h.config())
@@ -131,7 +131,7 @@ func TestUsers(t *testing.T) {
 	h.now = h.now.Add(2 * time.Second)
 	try("rita", "r", 401, "user or password is wrong")
 	try("carl", "c", 200, "inside")
-	h.write("users", "carl\n") // what was read before stays in force
+	h.write("users", "carl\n") // the former content stays in force
 	h.now = h.now.Add(2 * time.Second)
 	try("carl", "c", 200, "inside")
 	if code, text := h.ask("carl", "c", "", "users"); code != 0 || !strings.Contains(text, "certificate") {
@@ -139,7 +139,7 @@ func TestUsers(t *testing.T) {
 	}
 }
 
-// A certificate that is given is the one that clients see, and so is one that takes its place later.
+// A configured certificate is the one that clients see, and so is one that replaces it later.
 func TestCertificateReread(t *testing.T) {
 	h := newHouse(t)
 	make := func(name string) { // as another server makes it
@@ -173,12 +173,12 @@ func TestCertificateReread(t *testing.T) {
 	h.now = h.now.Add(2 * time.Second)
 	sees("one/ca.pem", false)
 	sees("two/ca.pem", true)
-	h.write("cert", "no PEM") // what was read before stays
+	h.write("cert", "no PEM") // the former content stays
 	h.now = h.now.Add(2 * time.Second)
 	sees("two/ca.pem", true)
 }
 
-// signed is a certificate of a name by a CA that is written to a file.
+// signed returns a certificate for a name, by a CA that is written to a file.
 func (h *house) signed(file, name string) tls.Certificate {
 	h.Helper()
 	make := func(name string, by *x509.Certificate, key ed25519.PrivateKey) ([]byte, ed25519.PrivateKey) {
@@ -209,8 +209,8 @@ func (h *house) signed(file, name string) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{own}, PrivateKey: private}
 }
 
-// Where a CA of client certificates is named, who has none of it is not let in; the name in it is the user's, and
-// stands for his password.
+// If a CA of client certificates is configured, clients without such a certificate are refused. The name in it is the
+// user's, and replaces the password.
 func TestClientCertificate(t *testing.T) {
 	h := newHouse(t)
 	rita, eve := h.signed("clients.pem", "rita"), h.signed("others.pem", "rita")
@@ -236,7 +236,7 @@ func TestClientCertificate(t *testing.T) {
 	}
 }
 
-// What cannot be is refused, and said.
+// Invalid settings are refused with a reason.
 func TestRefused(t *testing.T) {
 	h := newHouse(t)
 	h.write("bad-users", "rita\n")
@@ -267,7 +267,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Where nobody logs in, who asks must mean this machine; an address that others reach is open only if somebody says so.
+// Without a login, a request must name this machine. An address that other machines reach is open only if configured
+// so.
 func TestAlone(t *testing.T) {
 	h := newHouse(t)
 	h.open(Config{Addr: "127.0.0.1:0"})
@@ -283,7 +284,7 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-// Passwords that are hashed are those of users, too.
+// Hashed passwords work, too.
 func TestHashed(t *testing.T) {
 	h := newHouse(t)
 	u, err := access.NewUser("hanna", "h", access.ReadOnly)

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Refused is how somebody is told that he is not let in, by the code of an error of mgmt; nil of nil.
+// Refused converts an error of mgmt to a refusal of the page; nil stays nil.
 func Refused(err error) error {
 	if err == nil {
 		return nil
@@ -20,14 +20,14 @@ func Refused(err error) error {
 	return &web.Refusal{Code: auth.LookStatus(err), Why: status.Convert(err).Message()}
 }
 
-// Misdirected is how somebody is told that a page which asks for no login is this machine's alone. Else a page from
-// elsewhere could have its name mean this machine, and read what it shows.
+// Misdirected returns the refusal for a request by a foreign name to a page without login, which is for this machine
+// only. Otherwise a web page elsewhere could let its name point to this machine, and read the data shown.
 func Misdirected() error {
 	return &web.Refusal{Code: http.StatusMisdirectedRequest,
 		Why: "this page is asked for by the name localhost, or by an address, since it asks for no login"}
 }
 
-// OfThisMachine says of what a client asks for, HOST or HOST:PORT, that it names this machine or is an address.
+// OfThisMachine reports whether the requested HOST or HOST:PORT names this machine or is an address.
 func OfThisMachine(host string) bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h

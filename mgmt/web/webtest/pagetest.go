@@ -1,4 +1,4 @@
-// Package webtest holds pages to what is wanted of each: for tests.
+// Package webtest checks the requirements on each page, for tests.
 package webtest
 
 import (
@@ -14,7 +14,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// An Outline is what the checks need of a page.
+// An Outline is the part of a page that the checks need.
 type Outline struct {
 	ids      map[string]int
 	counts   map[string]int // elements by name
@@ -27,8 +27,8 @@ func (o *Outline) bad(format string, args ...any) {
 	o.Wrong = append(o.Wrong, fmt.Sprintf(format, args...))
 }
 
-// Check says what is wrong with a page: landmarks, headings, labels, tables, pictures, addresses, what the
-// Content-Security-Policy would refuse.
+// Check returns the outline of a page, with its errors: landmarks, headings, labels, tables, pictures, addresses, and
+// what the Content-Security-Policy would refuse.
 func Check(text string) *Outline {
 	o := &Outline{ids: map[string]int{}, counts: map[string]int{}}
 	root, err := html.Parse(strings.NewReader(text))
@@ -71,7 +71,7 @@ func Check(text string) *Outline {
 	return o
 }
 
-// order holds that no heading is skipped.
+// order checks that no heading level is skipped.
 func (o *Outline) order() {
 	was := 0
 	for _, h := range o.headings {
@@ -259,7 +259,7 @@ func (o *Outline) row(row *html.Node, columns int) {
 	}
 }
 
-// Get asks a page as a client without a script does; change, unless nil, makes the request what it is to be.
+// Get requests a page as a client without a script does; change, unless nil, modifies the request.
 func Get(t *testing.T, p http.Handler, at string, change func(*http.Request)) (*http.Response, string) {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -276,7 +276,7 @@ func Get(t *testing.T, p http.Handler, at string, change func(*http.Request)) (*
 	return r, string(text)
 }
 
-// Crawl follows every link from the first page on, up to so many pages of each view, and checks each.
+// Crawl follows every link from the first page on, up to most pages of each view, and checks each page.
 func Crawl(t *testing.T, p http.Handler, most int, change func(*http.Request)) (seen map[string]int) {
 	t.Helper()
 	seen = map[string]int{}

@@ -94,7 +94,7 @@ func read(path string) (*model, error) {
 	return m, sc.Err()
 }
 
-// Words that Go writes in capitals, or otherwise differently.
+// Words whose Go spelling has capitals or differs otherwise.
 var words = map[string]string{
 	"ACL": "ACL", "IP": "IP", "TAM": "TAM", "VLAN": "VLAN", "LAG": "LAG", "MAC": "MAC", "FDB": "FDB",
 	"MTU": "MTU", "ID": "ID", "CPU": "CPU", "TTL": "TTL", "DSCP": "DSCP", "ECN": "ECN", "TCP": "TCP",
@@ -103,7 +103,7 @@ var words = map[string]string{
 	"IPV4ANY": "IPv4Any", "IPV6ANY": "IPv6Any",
 }
 
-// camel turns SAI_ACL_ENTRY_ATTR_PRIORITY into ACLEntryAttrPriority.
+// camel converts a name: SAI_ACL_ENTRY_ATTR_PRIORITY becomes ACLEntryAttrPriority.
 func camel(name string) string {
 	var b strings.Builder
 	for _, w := range strings.Split(strings.TrimPrefix(name, "SAI_"), "_") {
@@ -119,10 +119,10 @@ func camel(name string) string {
 	return b.String()
 }
 
-// source is Go source being written.
+// A source is a buffer for Go source.
 type source struct{ bytes.Buffer }
 
-// line adds a line.
+// line appends a line.
 func (b *source) line(f string, a ...any) { fmt.Fprintf(b, f+"\n", a...) }
 
 func (m *model) generate() []byte {
@@ -148,7 +148,7 @@ func (m *model) statusConsts(b *source) {
 	b.line("}\n")
 }
 
-// enumConsts writes the values of enums: object types and statistics have Go types of their own.
+// enumConsts writes the values of enums. Object types and statistics have Go types of their own.
 func (m *model) enumConsts(b *source) {
 	stats := map[string]*object{}
 	for _, o := range m.objects {
@@ -208,7 +208,7 @@ func (m *model) objectFacts(b *source) {
 	b.line("}")
 }
 
-// optionFields are the fields of an attribute's facts that metadata.txt may leave out.
+// optionFields returns the fields of an attribute that metadata.txt may omit.
 func optionFields(options map[string]string) string {
 	var b strings.Builder
 	for _, k := range []string{"enum", "objects", "default", "cond", "validonly"} {

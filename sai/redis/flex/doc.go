@@ -1,3 +1,3 @@
-// Package flex polls counters: FLEX_COUNTER_DB has which, and how often; COUNTERS_DB gets their values. It also notes
-// since when an object counts.
+// Package flex polls counters. FLEX_COUNTER_DB defines which and how often; COUNTERS_DB receives their values. The
+// package also records since when an object counts.
 package flex

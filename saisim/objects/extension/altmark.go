@@ -14,20 +14,20 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// marks are the profiles of alternate marking.
+// marks holds the profiles of alternate marking.
 type marks struct {
 	*Chip
-	lanes [profile.MarkLanes]*markProfile // whose profile a lane has; nil: none
+	lanes [profile.MarkLanes]*markProfile // profile of each lane; nil if it has none
 }
 
-// A markProfile is what the store keeps of a profile.
+// A markProfile is the state that the store keeps for a profile.
 type markProfile struct {
 	of   *marks
-	lane int // -1: another object has taken it, or it is new
+	lane int // -1 if the profile is new, or if another object now uses its lane
 }
 
-// Apply puts the profile into its lane. A changed profile takes the lane from the one that has it: when
-// syncd brings the chip from one view to another, two may swap lanes, one after the other.
+// Apply puts the profile into its lane. A changed profile displaces the one that uses the lane: when syncd brings the
+// chip from one view to another, two may swap lanes, one after the other.
 func (p *markProfile) Apply(text []byte) error {
 	next, err := p.of.parseProfile(text)
 	if err != nil {
@@ -56,10 +56,10 @@ func (p *markProfile) Leave() {
 
 func (p *markProfile) Read() sai.Value { return nil }
 
-// missing stands for a number that is not in ENTRY.
+// missing represents a number that is not in ENTRY.
 const missing = math.MinInt
 
-// parseProfile reads a profile's ENTRY; an error says all that is wrong with it.
+// parseProfile parses a profile's ENTRY. The error contains everything that is wrong with it.
 func (ms *marks) parseProfile(text []byte) (config.AltMark, error) {
 	v := altmark.ChipProfile{Lane: missing, Interval: missing}
 	given, err := readExtension(text, altmark.AttrProfile, &v)
@@ -83,7 +83,7 @@ func (ms *marks) parseProfile(text []byte) (config.AltMark, error) {
 	}, err
 }
 
-// markSession reads the words of a profile; its interval is as it stands there.
+// markSession parses the words of a profile. It does not check the interval.
 func markSession(v *altmark.ChipProfile) (altmark.Session, error) {
 	s := altmark.Session{Interval: altmark.Interval(v.Interval), Clear: v.Clear, SlotSync: v.SlotSync,
 		MeanDelay: v.MeanDelay}
@@ -104,7 +104,7 @@ func checkDrop(v *altmark.ChipProfile) error {
 	return nil
 }
 
-// checkEncap refuses marks that are not in the header which packets get.
+// checkEncap rejects marks that are not in the outer header.
 func checkEncap(v *altmark.ChipProfile) error {
 	option := func(mark string) bool {
 		return mark == "" || mark == altmark.IPv6Loss.String() || mark == altmark.IPv6Delay.String()
@@ -137,7 +137,7 @@ func (ms *marks) checkInterval(n int) error {
 	return nil
 }
 
-// checkMargin refuses the time at an end of a period.
+// checkMargin rejects a time at an end of a period that is out of range.
 func checkMargin(name string, ns int64) error {
 	if most := altmark.MaxInterval.Duration(); ns < 0 || time.Duration(ns) > most {
 		return fmt.Errorf("%s is %d, want 0 to %d", name, ns, most)

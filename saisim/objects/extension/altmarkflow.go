@@ -9,18 +9,18 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A markFlow is what the store keeps of an object that says what an index wants of its packets.
+// A markFlow is the state that the store keeps for an object with the option and outer header of an index.
 type markFlow struct {
 	of   *Chip
 	acls ACLs
-	by   map[uint32]*markFlow // who says what an index wants
+	by   map[uint32]*markFlow // object that holds each index
 	made bool
-	has  bool // its index: else another object has taken it, or it is new
+	has  bool // true if it holds its index; false if it is new, or if another object now holds the index
 	altmark.ChipFlowOf
 }
 
-// Apply has the entries of an index match more. One that is changed takes the index from the one that has it, as
-// profiles take lanes.
+// Apply makes the entries of an index match more. A changed object displaces the one that holds the index, as profiles
+// do with lanes.
 func (f *markFlow) Apply(text []byte) error {
 	next, err := f.parse(text)
 	if err != nil {
@@ -69,7 +69,7 @@ func (f *markFlow) release() {
 
 func (f *markFlow) Read() sai.Value { return nil }
 
-// parse reads an object's ENTRY; an error says all that is wrong with it.
+// parse parses an object's ENTRY. The error contains everything that is wrong with it.
 func (f *markFlow) parse(text []byte) (altmark.ChipFlowOf, error) {
 	v := struct {
 		Index     *uint32 `json:"index"`
@@ -92,7 +92,7 @@ func (f *markFlow) parse(text []byte) (altmark.ChipFlowOf, error) {
 	return altmark.ChipFlowOf{Index: *v.Index, FlowMonID: *v.FlowMonID, Encap: v.Encap, Decap: v.Decap}, nil
 }
 
-// checkHeaders says what is wrong with the header that packets get, or that is taken off.
+// checkHeaders returns an error if the outer header to add or to remove is invalid.
 func checkHeaders(encap, decap *altmark.ChipEncap) error {
 	switch {
 	case encap != nil && decap != nil:
@@ -116,14 +116,14 @@ func checkHeaders(encap, decap *altmark.ChipEncap) error {
 	return nil
 }
 
-// outerRow is the header of an index that has one.
+// outerRow returns the row for the outer header of an index that has one.
 func outerRow(f altmark.ChipFlowOf) config.AltMarkOuter {
 	r := config.AltMarkOuter{Index: f.Index, FlowMonID: f.FlowMonID, Ends: f.Decap != nil}
 	e := f.Encap
 	if r.Ends {
 		e = f.Decap
 	}
-	r.Src, _ = altmark.ParseEncapAddress(e.Src) // they were checked
+	r.Src, _ = altmark.ParseEncapAddress(e.Src) // they have been checked
 	r.Dst, _ = altmark.ParseEncapAddress(e.Dst)
 	r.HopByHop, r.HopLimit = e.HopByHop, uint8(e.HopLimit)
 	return r

@@ -10,37 +10,39 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A Chip is what extensions work on.
+// A Chip is the part of a chip that extensions use.
 type Chip struct {
 	Engine  *engine.Engine
 	Profile profile.Profile
 	// Start is the time of day at cycle 0.
 	Start time.Time
-	// Kernel returns what the kernel knows of the clock that the chip's follows; nil if it follows none.
+	// Kernel returns the kernel's state of the clock that the chip's clock follows. It is nil if the clock follows
+	// none.
 	Kernel func() altmark.KernelClock
-	// Oracle says that flows of sketch tasks are counted exactly, and can be read.
+	// Oracle enables exact counts of the flows of sketch tasks, which can be read.
 	Oracle bool
-	// Put and Drop collect what the call does to the chip's tables.
+	// Put and Drop collect the changes of the chip's tables by a call.
 	Put, Drop func(config.Row)
 }
 
-// ACLs are the ACLs of the chip, as far as extensions need them.
+// ACLs is the part of the chip's ACLs that extensions use.
 type ACLs interface {
 	// Labelled returns the counters with a label.
 	Labelled(label string) []config.ID
-	// SetFlow sets what packets of a flow's index have, ForgetFlow takes it back. Entries follow with MatchAnew.
+	// SetFlow sets the option that packets of a flow's index have, and ForgetFlow removes it. MatchAnew updates the
+	// entries.
 	SetFlow(f altmark.ChipFlowOf)
 	ForgetFlow(index uint32)
-	// MatchAnew has the entries that name an index match what its packets have.
+	// MatchAnew updates the matches of the entries that name an index.
 	MatchAnew(index uint32)
 }
 
-// An Object is what a GENERIC_PROGRAMMABLE object is to the chip. Names and
-// JSON are in docs/internals/extensions.md.
+// An Object is the chip's implementation of a GENERIC_PROGRAMMABLE object. Names and JSON are in
+// docs/internals/extensions.md.
 type Object interface {
-	// Apply applies ENTRY, at creation or later; on error nothing has changed.
+	// Apply applies ENTRY, at creation or later. On error, nothing has changed.
 	Apply(entry []byte) error
-	// Read returns ENTRY as a get sees it, nil: as it was set.
+	// Read returns ENTRY as a get returns it, or nil if that is the value that was set.
 	Read() sai.Value
 	// Leave undoes Apply.
 	Leave()

@@ -12,13 +12,13 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// clamps are what lowers the MSS for tail-stamping.
+// clamps holds the MSS clamps for tail-stamping.
 type clamps struct {
 	*Chip
 	labelled map[string][]config.ID
 }
 
-// object is [Area.Object] for clamps.
+// object implements [Area.Object] for clamps.
 func (cs *clamps) object(name string, id config.ID) Object {
 	switch {
 	case cs.Profile.MSSClamps == 0:
@@ -31,7 +31,7 @@ func (cs *clamps) object(name string, id config.ID) Object {
 	return nil
 }
 
-// A clamp is what the store keeps of a clamp: its row as it was set last.
+// A clamp is the state that the store keeps for a clamp: its row as it was set last.
 type clamp struct {
 	of  *clamps
 	row config.MSSClamp
@@ -58,7 +58,7 @@ func (x *clamp) Apply(text []byte) error {
 	return nil
 }
 
-// parseClamp makes a row of a clamp's ENTRY; an error says all that is wrong with it.
+// parseClamp returns the row of a clamp's ENTRY. The error contains everything that is wrong with it.
 func parseClamp(v *tailstamp.Clamp) (r config.MSSClamp, err error) {
 	var errs []error
 	if n := len(v.Label); n == 0 || n > tailstamp.MaxClampLabel {
@@ -74,7 +74,7 @@ func parseClamp(v *tailstamp.Clamp) (r config.MSSClamp, err error) {
 	return r, errors.Join(errs...)
 }
 
-// unlabel takes the clamp out of those of its label.
+// unlabel removes the clamp from those with its label.
 func (x *clamp) unlabel() {
 	same := func(id config.ID) bool { return id == x.row.ID }
 	if left := slices.DeleteFunc(x.of.labelled[x.row.Label], same); len(left) > 0 {
@@ -91,7 +91,7 @@ func (x *clamp) Leave() {
 
 func (x *clamp) Read() sai.Value { return nil }
 
-// A synWindow reads what clamps have counted. It is not configuration.
+// A synWindow reads the counters of clamps. It is not configuration.
 type synWindow struct {
 	of     *clamps
 	entry  map[string]json.RawMessage
@@ -108,8 +108,8 @@ func (w *synWindow) Apply(text []byte) error {
 
 func (w *synWindow) Leave() {}
 
-// Read returns the window's entry with the current counters. Those of clamps with one label are added up; a label
-// without a clamp counts 0.
+// Read returns the object's entry with the current counters. Those of clamps with the same label are added up. The
+// counters of a label without a clamp are zero.
 func (w *synWindow) Read() sai.Value {
 	values := make([]uint64, int(tailstamp.NumSYNCounts)*len(w.labels))
 	for i, label := range w.labels {

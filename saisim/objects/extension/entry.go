@@ -10,8 +10,8 @@ import (
 	"tamtam/sai"
 )
 
-// readExtension decodes the value of one attribute of ENTRY; unknown fields are errors. It returns the
-// attribute as it was set.
+// readExtension decodes the value of one attribute of ENTRY. Unknown fields are errors. It returns the attribute as it
+// was set.
 func readExtension(entry []byte, name string, into any) (map[string]json.RawMessage, error) {
 	var all sai.Extension[json.RawMessage]
 	if err := json.Unmarshal(entry, &all); err != nil {
@@ -65,7 +65,7 @@ const (
 	valueJSON    = sai.ExtensionJSON
 )
 
-// writeValues returns ENTRY as it was set, followed by what a get adds.
+// writeValues returns ENTRY as it was set, followed by the values that a get adds.
 func writeValues(given map[string]json.RawMessage, values ...extensionValue) sai.Bytes {
 	var all sai.Extension[any]
 	for name, text := range given {
@@ -77,7 +77,7 @@ func writeValues(given map[string]json.RawMessage, values ...extensionValue) sai
 	}
 	text, err := json.Marshal(all)
 	if err != nil {
-		return sai.Bytes{} // the values are strings and numbers, and what has only such
+		return sai.Bytes{} // the values consist of strings and numbers only
 	}
 	return text
 }

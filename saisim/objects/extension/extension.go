@@ -16,9 +16,9 @@ import (
 // An Area makes the objects for which SAI has no type.
 type Area struct {
 	*Chip
-	// Used counts the objects that there are, by name. Who makes and removes objects counts them.
+	// Used counts the existing objects, by name. The caller that makes and removes objects maintains it.
 	Used     map[string]int
-	acls     ACLs // whose counters are read by label
+	acls     ACLs // for counters by label
 	marks    *marks
 	wants    map[uint32]*markFlow // by index of flows
 	sketches *sketches
@@ -36,10 +36,10 @@ func New(c *Chip, a ACLs) *Area {
 	}
 }
 
-// maxWindows is how many windows may exist at a time.
+// maxWindows is the maximum number of windows at a time.
 const maxWindows = 16
 
-// Object returns a new object of a name, with an id; nil if the chip has no extension of that name.
+// Object returns a new object of a name, with an id. It returns nil if the chip has no extension of that name.
 func (xs *Area) Object(name string, id config.ID) Object {
 	switch {
 	case name == tailstamp.ObjectCounters:
@@ -65,7 +65,7 @@ func (xs *Area) Object(name string, id config.ID) Object {
 	return xs.sketches.object(name)
 }
 
-// Names returns the extensions that chips may have, whether or not this one does.
+// Names returns the extensions that chips may have, including those that this chip lacks.
 func Names() []string {
 	return slices.Concat([]string{tailstamp.ObjectCounters, tailstamp.ObjectClamp, tailstamp.ObjectSYNs,
 		ifa.ObjectCounters, dropreport.ObjectReports,
@@ -73,8 +73,7 @@ func Names() []string {
 		flymon.Objects(), recordObjects())
 }
 
-// Left returns how many objects of the name there is room for, 0 for extensions that the chip does not
-// have.
+// Left returns how many more objects of the name fit. It is zero for extensions that the chip does not have.
 func (xs *Area) Left(name string) uint64 {
 	switch xs.Object(name, config.None).(type) {
 	case nil:
@@ -100,8 +99,8 @@ func (xs *Area) Left(name string) uint64 {
 	return uint64(maxWindows - windows)
 }
 
-// Available is how many objects of an extension the chip has room for in all: an orch that starts
-// again asks while its former ones are there. Of windows it is what is left.
+// Available returns the chip's total capacity for objects of an extension. A restarted orch queries it while its former
+// objects still exist. For windows, it is the remaining capacity.
 func (xs *Area) Available(name string) uint64 {
 	switch name {
 	case altmark.ObjectFlows, altmark.ObjectFlow:
@@ -120,7 +119,7 @@ func (xs *Area) Available(name string) uint64 {
 	return xs.Left(name)
 }
 
-// Max returns how many objects there may be, of all names.
+// Max returns the maximum number of objects of all names.
 func (xs *Area) Max() uint32 {
 	p := &xs.Profile
 	return maxWindows + profile.MarkLanes + flymon.MaxGroups*flymon.MaxTasks + p.TableRecord.Plans + p.MSSClamps +

@@ -10,13 +10,13 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// sketches are the tasks of FlyMon.
+// sketches holds the tasks of FlyMon.
 type sketches struct {
 	*Chip
-	owners map[string]*sketch // of tasks, by name
+	owners map[string]*sketch // owners of tasks, by name
 }
 
-// object is [Area.Object] for FlyMon.
+// object implements [Area.Object] for FlyMon.
 func (sk *sketches) object(name string) Object {
 	if sk.Profile.FlyMon.Groups == 0 {
 		return nil
@@ -40,20 +40,19 @@ func (sk *sketches) object(name string) Object {
 	return nil
 }
 
-// maxTasks returns how many tasks there may be: each has a unit in some group.
+// maxTasks returns the maximum number of tasks. Each has a unit in some group.
 func (sk *sketches) maxTasks() uint64 {
 	return uint64(sk.Profile.FlyMon.Groups+sk.Profile.FlyMon.Spliced) * flymon.MaxTasks
 }
 
-// A sketch is what the store keeps of a task on the groups of CMUs.
+// A sketch is the state that the store keeps for a task on the groups of CMUs.
 type sketch struct {
 	of   *sketches
-	task string // "": another object has taken it, or it is new
+	task string // "" if it is new, or if another object now owns the task
 }
 
-// Apply gives the groups the task, at once and whole. An object that is set to another name takes the
-// task from the object that has it: syncd may swap two, one after the other. The object's old task is
-// removed.
+// Apply gives the complete task to the groups in one step. An object that is set to another name takes over the task
+// from its owner, since syncd may swap two, one after the other. The object's old task is removed.
 func (k *sketch) Apply(text []byte) error {
 	var l flymon.Layout
 	given, err := readExtension(text, flymon.AttrTask, &l)
@@ -92,7 +91,7 @@ func (k *sketch) Leave() {
 
 func (k *sketch) Read() sai.Value { return nil }
 
-// A groupsWindow reads which groups of CMUs the chip has.
+// A groupsWindow reads the groups of CMUs that the chip has.
 type groupsWindow struct {
 	of    *sketches
 	entry map[string]json.RawMessage

@@ -14,7 +14,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// groupsOf returns the groups, if a task of that name exists.
+// groupsOf returns the groups, or an error if no task of that name exists.
 func (sk *sketches) groupsOf(attr, task string) (*cmu.Groups, error) {
 	g := sk.Engine.Groups()
 	if g == nil || sk.owners[task] == nil {
@@ -69,10 +69,9 @@ func (w *registerWindow) words() ([]uint32, error) {
 	return words, nil
 }
 
-// Read returns the words as they are now, null if the task is gone or no longer as it was when the
-// window was set.
+// Read returns the current words. They are null if the task is gone, or has changed since the window was set.
 func (w *registerWindow) Read() sai.Value {
-	var bytes []byte // in JSON base64
+	var bytes []byte // base64 in JSON
 	if words, err := w.words(); err == nil {
 		bytes = make([]byte, 0, 4*len(words))
 		for _, x := range words {
@@ -158,7 +157,7 @@ func (w *digestWindow) Read() sai.Value {
 	return writeValues(w.entry, extensionValue{flymon.AttrKeys, valueJSON, bytes})
 }
 
-// A truthWindow reads what the oracle has counted.
+// A truthWindow reads the exact counts of the oracle.
 type truthWindow struct {
 	of    *sketches
 	entry map[string]json.RawMessage
@@ -197,7 +196,7 @@ func (w *truthWindow) Read() sai.Value {
 			answer = w.answer(t)
 			before, shared := g.Before(w.Task, w.Bank)
 			answer.Before, answer.Shared = uint64(before), uint64(shared)
-			if l, ok := g.Layout(w.Task); ok && l.Flow.IsZero() { // asked for elements of its set
+			if l, ok := g.Layout(w.Task); ok && l.Flow.IsZero() { // the flows in the query are elements of its set
 				for i, f := range w.Flows {
 					answer.Values[i] = min(t.Elements[flymon.VectorOf(f)], 1)
 				}

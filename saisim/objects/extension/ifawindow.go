@@ -8,8 +8,8 @@ import (
 	"tamtam/tam/ifa"
 )
 
-// An ifaWindow reads what became of packets that IFA met, by label of the ACL counters of entries; the label "" is that
-// of transit. It is not configuration.
+// An ifaWindow reads the results for packets with IFA, by label of the ACL counters of entries. The label "" is for
+// transit. It is not configuration.
 type ifaWindow struct {
 	of     *Chip
 	acls   ACLs
@@ -27,7 +27,7 @@ func (w *ifaWindow) Apply(text []byte) error {
 
 func (w *ifaWindow) Leave() {}
 
-// Read returns the window's entry with the current counters. Counters with one label are added up.
+// Read returns the object's entry with the current counters. Counters with the same label are added up.
 func (w *ifaWindow) Read() sai.Value {
 	values := make([]uint64, int(ifa.NumCounts)*len(w.labels))
 	for i, label := range w.labels {

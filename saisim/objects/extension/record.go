@@ -17,13 +17,13 @@ func recordObjects() []string {
 	return []string{record.ObjectPlan, record.ObjectCounters, record.ObjectGraph}
 }
 
-// plans are those of table recording.
+// plans holds the plans of table recording.
 type plans struct {
 	*Chip
 	inEffect []*plan // in the order in which they were set
 }
 
-// object is [Area.Object] for table recording.
+// object implements [Area.Object] for table recording.
 func (ps *plans) object(name string, id config.ID) Object {
 	if ps.Profile.TableRecord.Bits == 0 {
 		return nil
@@ -39,16 +39,15 @@ func (ps *plans) object(name string, id config.ID) Object {
 	return nil
 }
 
-// A plan is what the store keeps of a plan: its row as it was set last.
+// A plan is the state that the store keeps for a plan: its row as it was set last.
 type plan struct {
 	of   *plans
 	row  config.RecordPlan
 	made bool // it has been set
 }
 
-// Apply puts the plan into effect, at once and whole. An object that is set takes what it needs from
-// objects that have it, which have no effect until they are set in turn: syncd may swap two, one after
-// the other.
+// Apply puts the complete plan into effect in one step. An existing object displaces others that use the same bits or
+// labels. The displaced plans have no effect until they are set too. syncd may thus swap two, one after the other.
 func (x *plan) Apply(text []byte) error {
 	var v record.ChipPlan
 	given, err := readExtension(text, "plan", &v)
@@ -96,7 +95,7 @@ func (x *plan) Leave() {
 
 func (x *plan) Read() sai.Value { return nil }
 
-// planCollides says what two plans cannot share.
+// planCollides returns an error if two plans use the same bits or labels.
 func planCollides(p, o *config.RecordPlan) error {
 	if p.Offset < o.Offset+o.PHV.Bits() && o.Offset < p.Offset+p.PHV.Bits() {
 		return fmt.Errorf("bits %d to %d of the record word are in use from %d to %d by plan %d, want others",
@@ -110,8 +109,7 @@ func planCollides(p, o *config.RecordPlan) error {
 	return nil
 }
 
-// fits says whether there is room for a plan besides others and the programs that run
-// or are to run.
+// fits returns an error if a plan does not fit besides others and the programs that run or are to run.
 func (ps *plans) fits(p *config.RecordPlan, others []*plan) error {
 	bits, sessions := p.PHV.Bits(), len(p.Sessions)
 	for _, o := range others {
@@ -127,7 +125,7 @@ func (ps *plans) fits(p *config.RecordPlan, others []*plan) error {
 	return nil
 }
 
-// parse makes a row of a plan's ENTRY.
+// parse returns the row of a plan's ENTRY.
 func (ps *plans) parse(v *record.ChipPlan) (r config.RecordPlan, err error) {
 	phv, err := record.ParseContainers(v.PHV)
 	if err != nil {
@@ -151,7 +149,7 @@ func (ps *plans) parse(v *record.ChipPlan) (r config.RecordPlan, err error) {
 	return r, err
 }
 
-// markWrong says what is wrong with what a mark tells of a table, which has these actions; n is nil if there is none.
+// markWrong returns an error if a mark is invalid for a table with these actions. n is nil if there is no such table.
 func markWrong(n *record.Node, acts []string, m *record.ChipMark) error {
 	switch {
 	case n == nil:
@@ -172,7 +170,7 @@ func markWrong(n *record.Node, acts []string, m *record.ChipMark) error {
 	return nil
 }
 
-// planMarks checks marks of tables of the graph.
+// planMarks checks and returns marks of tables of the graph.
 func planMarks(g *record.Graph, phv record.Containers, marks []record.ChipMark) (taken []record.Mark, err error) {
 	used := map[int]string{}
 	acts := g.Acts()
@@ -203,7 +201,7 @@ func planMarks(g *record.Graph, phv record.Containers, marks []record.ChipMark) 
 	return taken, errors.Join(errs...)
 }
 
-// actionsWrong says what is wrong with the actions of a mark, of those that a table has.
+// actionsWrong returns an error if the actions of a mark are not among those that a table has.
 func actionsWrong(n *record.Node, has, actions []string) error {
 	if has == nil && n.Unit != "" {
 		return errors.New("it is the chip's own, whose actions no plan records: " +
@@ -226,10 +224,10 @@ func actionsWrong(n *record.Node, has, actions []string) error {
 	return nil
 }
 
-// maxPlanErrors is how many errors a refusal lists.
+// maxPlanErrors is the maximum number of errors that a refusal lists.
 const maxPlanErrors = 8
 
-// tableOf returns a table of the graph by its id, nil if there is none.
+// tableOf returns a table of the graph by its id, or nil if there is none.
 func tableOf(g *record.Graph, id string) *record.Node {
 	for i := range g.Nodes {
 		if n := &g.Nodes[i]; n.ID == id && n.Kind == record.Table {
@@ -239,8 +237,8 @@ func tableOf(g *record.Graph, id string) *record.Node {
 	return nil
 }
 
-// checkContainers is constraint C5: tables of one stage that a packet can both run do not
-// write one container, unless they are one unit.
+// checkContainers checks constraint C5: tables of one stage that the same packet can run do not write the same
+// container, unless they are one unit.
 func checkContainers(g *record.Graph, phv record.Containers, marks []record.Mark) error {
 	var reach *record.Reach
 	container := func(bit int) (i int) {
@@ -316,7 +314,7 @@ func parseTunnel(v *record.ChipTunnel) (*config.RecordTunnel, error) {
 	return t, nil
 }
 
-// A recordWindow reads what sessions have counted.
+// A recordWindow reads the counters of sessions.
 type recordWindow struct {
 	of     *Chip
 	entry  map[string]json.RawMessage

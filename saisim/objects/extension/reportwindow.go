@@ -18,7 +18,7 @@ type reportWindow struct {
 	streams [][2]netip.AddrPort
 }
 
-// newReportWindow is [Area.Object] for it.
+// newReportWindow implements [Area.Object] for reportWindow.
 func (c *Chip) newReportWindow(name string) Object {
 	if name != dropreport.ObjectReports {
 		return nil
@@ -53,7 +53,7 @@ func (w *reportWindow) Apply(text []byte) error {
 
 func (w *reportWindow) Leave() {}
 
-// Read returns the window's entry with the current counters; those of a stream that is not there are 0.
+// Read returns the object's entry with the current counters. Those of a stream that does not exist are zero.
 func (w *reportWindow) Read() sai.Value {
 	values := []uint64{}
 	for _, s := range w.streams {

@@ -25,7 +25,7 @@ func (w *window) Apply(text []byte) error {
 	return err
 }
 
-// readLabels reads the labels whose counters a window is to have.
+// readLabels parses the labels whose counters are to be read.
 func readLabels(text []byte) (entry map[string]json.RawMessage, labels []string, err error) {
 	if len(text) > 0 {
 		if entry, err = readExtension(text, tailstamp.AttrLabels, &labels); err != nil {
@@ -40,8 +40,8 @@ func readLabels(text []byte) (entry map[string]json.RawMessage, labels []string,
 
 func (w *window) Leave() {}
 
-// Read returns the window's entry with the current counters. Counters with one label are added up; a
-// label without counters counts 0.
+// Read returns the object's entry with the current counters. Counters with the same label are added up. The counters of
+// a label without counters are zero.
 func (w *window) Read() sai.Value {
 	values := make([]uint64, engine.NumStampResults*len(w.labels))
 	for i, label := range w.labels {
@@ -57,7 +57,7 @@ func (w *window) Read() sai.Value {
 	return writeExtension(w.entry, []string{tailstamp.AttrCounters}, [][]uint64{values})
 }
 
-// clockNumbers returns the attribute "time" of windows.
+// clockNumbers returns the attribute "time" of register reads.
 func (c *Chip) clockNumbers() []uint64 {
 	clock := c.Engine.Clock().Status(c.Engine.Now())
 	clock.Started = uint64(c.Start.UnixNano())
