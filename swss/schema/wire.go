@@ -32,10 +32,10 @@ var WireLosses = [...]WireLoss{
 	{"too-long", "Received, too long for the ring, and no room beside it."},
 	{"malformed-offload", "Received with an offload header that does not fit them, or that the kernel has none for."},
 	{"refused", "Received, not taken by the chip."},
-	{"no-port", "Received while the chip had no such port."},
+	{"no-port", "Received while the chip had no such port: nobody listened."},
 	{"exceeds-mtu", "To be sent, longer than the MTU of the interface permits."},
 	{"link-down", "To be sent while the interface was down or away."},
-	{"interface-full", "To be sent; the interface, or its receiver, had no room."},
+	{"interface-full", "To be sent; the interface, or who is behind it, had no room."},
 	{"send-failed", "To be sent; any other error."},
 }
 
