@@ -59,7 +59,7 @@ func (d *DB) wrap(err error, op ...string) error {
 
 // ErrAnew is found in errors after which what a daemon remembers and a database no longer belong together: the
 // database was emptied, replaced, or taken by another. The daemon has to start its work from the beginning.
-var ErrAnew = errors.New("the work has to start anew")
+var ErrAnew = errors.New("the work must start again")
 
 func unavailable(err error) bool { return condition(err) != "" }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // notYet is the reason for objects that the switch has not reported on.
-const notYet = "the switch has not said yet what became of it"
+const notYet = "the switch has not reported its status yet"
 
 // outdated are the leaves of a state that are no longer valid once the configuration changed.
 var outdated = []string{"status", "reason", "since"}

@@ -268,7 +268,7 @@ func TestSwitchPageAlone(t *testing.T) {
 		if r.StatusCode != code {
 			t.Errorf("Host %q: %s, want %d", host, r.Status, code)
 		}
-		if code == 200 && !strings.Contains(text, "nobody answers: syncd is not running") {
+		if code == 200 && !strings.Contains(text, "no answer: syncd is not running") {
 			t.Errorf("without syncd the drops are not said to be unknown:\n%s", text)
 		}
 	}

@@ -71,7 +71,7 @@ func (e *Gone) Error() string {
 }
 
 // ErrLost is the error of Hold and Done if somebody else may have the work.
-var ErrLost = errors.New("the work was not held in time: somebody else may have it")
+var ErrLost = errors.New("the work was not held in time: another worker may have it")
 
 // ErrAway is in the error of a call whose context ended before the log answered: whether there is something is not
 // known.

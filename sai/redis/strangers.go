@@ -12,7 +12,7 @@ import (
 )
 
 // ErrStrangers says that requests of others were seen, who may have changed the ASIC, or begun a view.
-var ErrStrangers = errors.New("somebody else makes requests in ASIC_DB")
+var ErrStrangers = errors.New("another process makes requests in ASIC_DB")
 
 // Strangers counts the answers that wait in ASIC_DB, and takes them away: while there is no [Client], they are those to
 // requests of others.

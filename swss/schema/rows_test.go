@@ -483,7 +483,7 @@ func TestInvalidRows(t *testing.T) {
 		{"task", "t1", "attribute=existence(src-ip) key=src-ip",
 			`key is src-ip, want none: existence(src-ip) is asked of its own key`},
 		{"task", "t1", "attribute=frequency",
-			`key is none, want the fields that tell flows apart: frequency is measured for each flow`},
+			`key is none, want the fields that identify a flow: frequency is measured for each flow`},
 		{"task", "t1", "attribute=distinct(src-ip) key=dst-ip",
 			`threshold is 0, want the number of distinct values that is too many: the coupons of BeauCoup depend on it`},
 		{"query", "q1", "task=t1", `flow is missing: want the values of the task's key, with commas between`},
