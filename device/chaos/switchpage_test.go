@@ -290,7 +290,7 @@ func TestSwitchPageAlone(t *testing.T) {
 	p.until("the page has all else while syncd hangs", func() bool {
 		r, text := webtest.Get(t, s, "/drops", func(q *http.Request) { q.Host = "localhost" })
 		return r.StatusCode == http.StatusOK && strings.Contains(text, "syncd has not answered") &&
-			strings.Contains(text, "orchagent has not been heard of for 5s") &&
+			strings.Contains(text, "orchagent has not reported for 5s") &&
 			!strings.Contains(text, "syncd has not been heard of") // which is an alarm here
 	})
 }

@@ -229,6 +229,13 @@ func TestOpenAPI(t *testing.T) {
 				} else {
 					ids[id] = true
 				}
+				for _, field := range []string{"summary", "description"} {
+					if text, _ := m[field].(string); text == "" {
+						t.Errorf("%s %s has no %s", method, path, field)
+					} else if strings.HasPrefix(text, "Node ") {
+						t.Logf("%s %s: %s", method, path, text)
+					}
+				}
 			}
 		}
 		uri := path
