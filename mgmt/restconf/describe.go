@@ -96,8 +96,8 @@ func exampleOf(n *tree.Node, only bool) object {
 }
 
 // leafExample returns a value that the leaf's type accepts: its default if it has one, otherwise a sample. It returns
-// nil if there is none, and for strings without restriction that are no key: their values have a form that the type
-// does not describe.
+// nil if there is none, and for strings without a pattern that are no key: their values have a form that the type does
+// not describe.
 func leafExample(n *tree.Node) any {
 	var samples []any
 	for _, text := range n.Default {
@@ -106,7 +106,7 @@ func leafExample(n *tree.Node) any {
 	for _, word := range n.Words() {
 		samples = append(samples, word)
 	}
-	free := n.Type.Kind == goyang.Ystring && len(n.Type.Pattern) == 0 && len(n.Type.Length) == 0
+	free := n.Type.Kind == goyang.Ystring && len(n.Type.Pattern) == 0
 	if len(n.Type.Range) > 0 {
 		samples = append(samples, json.Number("1"), json.Number(n.Type.Range[0].Min.String()), "1", n.Type.Range[0].Min.String())
 	}

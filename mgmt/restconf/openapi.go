@@ -67,8 +67,7 @@ type describer struct {
 	paths, schemas object
 }
 
-// text returns the description of a node. If it has none, the description of the nearest node above it is returned,
-// with the node's name.
+// text returns the description of a node. If it has none, the text is its part of the parent, with the parent's text.
 func (d *describer) text(n *tree.Node) string {
 	if n.Parent == nil {
 		return "All data of the switch."
@@ -76,7 +75,14 @@ func (d *describer) text(n *tree.Node) string {
 	if text := d.texts[n.Path]; text != "" {
 		return text
 	}
-	return "Node " + n.Name + " of: " + d.text(n.Parent)
+	switch above := d.text(n.Parent); n.Name {
+	case "config":
+		return "Configuration. " + above
+	case "state":
+		return "State. " + above
+	default:
+		return "Group " + n.Name + ". " + above
+	}
 }
 
 // walk describes a node that is no leaf, and all below it. keys are the parameters of the path so far.
