@@ -245,7 +245,7 @@ func TestSwitchPageAlone(t *testing.T) {
 	}
 	t.Cleanup(engine.Close)
 	if _, err := switchpage.New(switchpage.Config{Engine: engine, Redis: p.redis, Addr: ":0"}); err == nil ||
-		!strings.Contains(err.Error(), "can be reached by others") {
+		!strings.Contains(err.Error(), "can be reached by other hosts") {
 		t.Errorf(":0 without users: %v", err)
 	}
 	s, err := switchpage.New(switchpage.Config{Engine: engine, Redis: p.redis, Addr: "127.0.0.1:0"})

@@ -83,5 +83,5 @@ func (c Config) MayListen(addr string) error {
 	}
 	return fmt.Errorf("%s can be reached by other hosts, and every client would be admin: create a user "+
 		"(tamtam users set admin --role admin --users FILE) and serve with --users FILE, "+
-		"ask for certificates with --tls-client-ca, listen on localhost, or give --no-login", addr)
+		"require certificates with --tls-client-ca, listen on localhost, or give --no-login", addr)
 }
