@@ -35,7 +35,7 @@ func (o *Orch) probe(ctx context.Context, api sai.API, sw sai.OID) error {
 	actions, err := feature.IngressActions(ctx, api, sw)
 	switch {
 	case feature.Unanswered(err):
-		o.Unsupported = "the switch has no profiles of alternate marking, and does not say what its ACLs can do"
+		o.Unsupported = "the switch has no profiles of alternate marking, and does not report its ACL capabilities"
 	case err != nil:
 		return fmt.Errorf("ask for the actions of ingress ACLs: %w", err)
 	case !slices.Contains(actions, sai.ACLActionTypeSetDSCP) || !slices.Contains(actions, sai.ACLActionTypeCounter):

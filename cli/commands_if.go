@@ -66,7 +66,7 @@ func interfaceCommands() []*kit.Command {
 // channelLeaves are the leaves that only a port channel has.
 var channelLeaves = []kit.Leaf{
 	{
-		Word: "static", Help: "No LACP: each member that is up carries traffic", Undo: "LACP says which members do",
+		Word: "static", Help: "No LACP: each member that is up carries traffic", Undo: "LACP selects the members that do",
 		Name: "lag-type", Box: "aggregation", Means: "STATIC", Default: "LACP",
 	},
 	{

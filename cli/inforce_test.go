@@ -92,7 +92,7 @@ func TestShowAllKindsRightAfterAChange(t *testing.T) {
 		stateTable, stateKey, _ := strings.Cut(c.state, "|")
 		row(t, r, swss.ConfigDB, c.table, c.key, fieldsOf(c.Configured))
 		shows("Pending")
-		shows("the switch has not said yet what became of it")
+		shows("the switch has not reported its status yet")
 		row(t, r, swss.StateDB, stateTable, stateKey, swss.FieldValues{"status": "active"})
 		shows("nothing of it is in force yet")
 		appl, key, fields := c.table, c.key, c.appl

@@ -55,7 +55,7 @@ var (
 	}
 	sflowSession = tam.Object{
 		List: tam.NewList("sFlow of interface", sflowRoot+"/sessions", "session"), Table: "SFLOW_SESSION",
-		Word: "interface", Help: "How a port is sampled, or all that do not say it", Title: "Interface", Width: sflowWidth,
+		Word: "interface", Help: "Sampling of a port, or of all without a setting", Title: "Interface", Width: sflowWidth,
 		Leaves: []kit.Leaf{
 			{Word: "admin-state", Help: "Whether it is; default as of all, or up", Kind: adminKind, Value: "up or down",
 				Label: "Admin State"},

@@ -46,7 +46,7 @@ func showCommands() []*kit.Command {
 	add(showUnapplied, "show", kit.Keyword("unapplied", "Parts of the configuration that the switch does not apply"))
 	add(showOutputs, "show", kit.Keyword("outputs", "What is sent to collectors and servers, and what could not be"))
 	add(showInterfaceStatus, "show interface", kit.Keyword("status", "State of the ports"), kit.Only(iface))
-	add(showInterfaceDescription, "show interface", kit.Keyword("description", "What users say of the ports"),
+	add(showInterfaceDescription, "show interface", kit.Keyword("description", "The ports' descriptions"),
 		kit.Only(iface))
 	add(showInterfaceCounters, "show interface counters", kit.Only(iface))
 	add(showPortChannels, "show interface", kit.Keyword("portchannel",
@@ -69,7 +69,7 @@ func showCommands() []*kit.Command {
 	add(showNeighbors(6), "show", ipv6, kit.Keyword("neighbors", "IPv6 neighbours"))
 	add(showNeighbors(6), "show", kit.Keyword("ndp", "IPv6 neighbours"))
 	add(showNeighbors(0), "show", kit.Keyword("neighbors", "Neighbours of both families"))
-	add(showLLDP, "show", kit.Keyword("lldp", "What others say by LLDP"), kit.Keyword("neighbors", "Who is at which port"))
+	add(showLLDP, "show", kit.Keyword("lldp", "LLDP data of neighbours"), kit.Keyword("neighbors", "The neighbour at each port"))
 	add(showMACs, "show", kit.Keyword("mac", "Ethernet addresses"), kit.Keyword("address-table", "Where addresses are"))
 	add(showQueues, "show", kit.Keyword("queue", "Egress queues"), "counters", kit.Maybe(iface, "Only of this port"))
 	add(showSchedulers, "show", kit.Keyword("qos", "Quality of service"),

@@ -170,7 +170,7 @@ func showDropCapabilities(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	types := found.SortedBy("type", "capability")
 	return kit.Framed(kit.One(debugCapabilities, found), func(p *kit.Printout) {
 		if len(types) == 0 {
-			p.Line("The switch does not say that it can count drops by reason")
+			p.Line("The switch does not report that it can count drops by reason")
 			return
 		}
 		var rows [][]string

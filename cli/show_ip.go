@@ -82,7 +82,7 @@ func showRoutes(family int) func(context.Context, *kit.Call) (*kit.View, error) 
 		}
 		lines := routeLines(routing, family, readUnprogrammed(ctx, c))
 		text := func(p *kit.Printout) {
-			p.Line("Codes: C - connected, S - static, R - of a routing daemon, > - in the ASIC, ? - nobody says whether it is")
+			p.Line("Codes: C - connected, S - static, R - of a routing daemon, > - in the ASIC, ? - unknown whether it is")
 			for _, l := range lines {
 				mark := " "
 				switch l.status {

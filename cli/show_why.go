@@ -18,13 +18,13 @@ func whyFields() []kit.Leaf {
 		{Word: "protocol", Kind: proto, Help: "Above IP; without, any"},
 		{Word: "src-port", Kind: kit.Number(0, 65535), Help: "Without, any"},
 		{Word: "dst-port", Kind: kit.Number(0, 65535), Help: "Without, any"},
-		{Word: "last", Kind: kit.Number(1, 1000), Help: "How many packets are told; without, 10"},
+		{Word: "last", Kind: kit.Number(1, 1000), Help: "Number of packets to show; without, 10"},
 	}
 }
 
 // whyFlowCommand returns the command that shows the fate of a flow's packets.
 func whyFlowCommand() *kit.Command {
-	parts := []any{"show", "tam", kit.Keyword("why", "What became of packets"),
+	parts := []any{"show", "tam", kit.Keyword("why", "The fate of packets"),
 		kit.Keyword("flow", "Of those from one address to another"),
 		kit.Arg("src", kit.IPAddress, "From"), kit.Arg("dst", kit.IPAddress, "To")}
 	for _, f := range whyFields() {
@@ -142,7 +142,7 @@ func dropsCommand(by string) *kit.Command {
 			kit.Pick("rule", "The entry that decided"), kit.Pick("flow", "Addresses, protocol and ports"))
 		parts = append(parts, kit.Keyword("by", "How they are counted"), kit.Arg("by", kind, "What they have in common"))
 	}
-	parts = append(parts, kit.Opt(kit.Keyword("last", "How many of the last are told"),
+	parts = append(parts, kit.Opt(kit.Keyword("last", "Number of the last ones to show"),
 		kit.Arg("last", kit.Number(0, 1000), "Without, 10")))
 	return &kit.Command{Modes: kit.InExec, Form: kit.Seq(parts...), Show: showDrops}
 }

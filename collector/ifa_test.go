@@ -126,7 +126,7 @@ func TestIFAQueues(t *testing.T) {
 			`"queues":[0,63],"queue_bytes":{"frames":2,"min":10,"avg":15,"max":20}`},
 		{"another layout", [][]byte{of(1, 10, true)}, "hop 1: queue 1, what was in it is not known\n", `"queues":[1]}`},
 		{"both", [][]byte{of(1, 10, true), of(1, 6, false)},
-			"hop 1: queue 1, 6 to 6 bytes in it, 6 on average; not told by 1 frame\n",
+			"hop 1: queue 1, 6 to 6 bytes in it, 6 on average; not reported by 1 frame\n",
 			`"queue_bytes":{"frames":1,"min":6,"avg":6,"max":6}`},
 	} {
 		s := NewIFA(0, 0, true)

@@ -68,7 +68,7 @@ func (h *HopReport) queueText(frames int64) string {
 	}
 	text += fmt.Sprintf(", %d to %d bytes in it, %d on average", d.Min, d.Max, d.Avg)
 	if d.Frames < frames {
-		text += fmt.Sprintf("; not told by %s", plural(frames-d.Frames, "frame"))
+		text += fmt.Sprintf("; not reported by %s", plural(frames-d.Frames, "frame"))
 	}
 	return text
 }

@@ -50,8 +50,8 @@ func TestPortsAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantParts(t, text.String(), "3000 packets: 3000 with an exact path",
-		"5865 ports of arrival or fates of packets not told apart (--ports)\n",
-		"packets not told apart (--ports) to Ethernet0 (1), ", "packets not told apart (--ports)\n")
+		"5865 ports of arrival or fates of packets not separated (--ports)\n",
+		"packets not separated (--ports) to Ethernet0 (1), ", "packets not separated (--ports)\n")
 }
 
 // Latencies of records share a budget, like those of tail-stamps.

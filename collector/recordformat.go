@@ -75,7 +75,7 @@ func (r *RecordPlanReport) writeText(out io.Writer, memory int64) error {
 	fmt.Fprintf(out, "%s: %d with an exact path, %d with several, %d impossible",
 		plural(r.Packets, "packet"), r.Exact, r.Ambiguous, r.Impossible)
 	if r.Beyond > 0 {
-		fmt.Fprintf(out, ", %d of too many distinct records to tell", r.Beyond)
+		fmt.Fprintf(out, ", %d of too many distinct records to list", r.Beyond)
 	}
 	fmt.Fprintln(out)
 	r.writeBeyond(out, memory)
@@ -92,7 +92,7 @@ func (r *RecordPlanReport) writeText(out io.Writer, memory int64) error {
 // writeBeyond writes what exceeded the limits.
 func (r *RecordPlanReport) writeBeyond(out io.Writer, memory int64) {
 	if r.BeyondPorts > 0 {
-		fmt.Fprintf(out, "%s of arrival or fates of packets not told apart (--ports)\n", plural(r.BeyondPorts, "port"))
+		fmt.Fprintf(out, "%s of arrival or fates of packets not separated (--ports)\n", plural(r.BeyondPorts, "port"))
 	}
 	if r.Unranked > 0 {
 		fmt.Fprintf(out, "%s of which no percentiles are known, since %s were spent (--memory)\n",
@@ -196,7 +196,7 @@ func countsText(m map[string]int64, beyond int64) string {
 		parts = append(parts, fmt.Sprintf("%d more", n))
 	}
 	if beyond > 0 {
-		parts = append(parts, fmt.Sprintf("%s not told apart (--ports)", plural(beyond, "packet")))
+		parts = append(parts, fmt.Sprintf("%s not separated (--ports)", plural(beyond, "packet")))
 	}
 	return strings.Join(parts, ", ")
 }

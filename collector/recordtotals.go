@@ -118,7 +118,7 @@ func NewRecords(plans ...*record.Plan) (*Records, error) {
 		c.order = append(c.order, p.ID)
 	}
 	if len(c.order) == 0 {
-		return nil, fmt.Errorf("no plan: records say nothing without the plan that they follow")
+		return nil, fmt.Errorf("no plan: records cannot be decoded without the plan that they follow")
 	}
 	return c, nil
 }

@@ -77,11 +77,11 @@ func TestDriftInDatabases(t *testing.T) {
 			"TAM_TAILSTAMPING_TABLE:s ", "tammgrd"},
 		{"a port is changed", appl, "PORT_TABLE:Ethernet0", swss.FieldValues{"mtu": "9000"}, "tammgrd",
 			"mtu is \"9000\", should be \"1500\"", "tammgrd"},
-		{"a row is nobody's", appl, "VLAN_TABLE:Vlan99", swss.FieldValues{"vlanid": "99"}, "tammgrd", "is nobody's",
+		{"a row is nobody's", appl, "VLAN_TABLE:Vlan99", swss.FieldValues{"vlanid": "99"}, "tammgrd", "has no owner",
 			"tammgrd"},
 		{"a route of another daemon", appl, "ROUTE_TABLE:10.7.0.0/16", swss.FieldValues{"blackhole": "true"}, "orchagent",
 			"was never handed over", "orchagent"},
-		{"a status is gone", state, "VLAN_TABLE|Vlan10", nil, "tammgrd", "is missing: what became of the row is not told",
+		{"a status is gone", state, "VLAN_TABLE|Vlan10", nil, "tammgrd", "is missing: the row's status is not reported",
 			"tammgrd"},
 		{"a status is of no row", state, "VLAN_TABLE|Vlan77", swss.FieldValues{"status": "active", "by": "tammgrd"},
 			"tammgrd", "is a status of no row", "tammgrd"},
@@ -170,7 +170,7 @@ func TestPendingRowsAreTold(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	devicetest.NoError(t, state.Client().HSet(t.Context(), schema.StateFlexCounter+"|ACL", "status", "failed").Err())
-	if got := compare(t, s, 1)["tammgrd"]; !strings.Contains(got.Reason, "is failed, and why is not told") {
+	if got := compare(t, s, 1)["tammgrd"]; !strings.Contains(got.Reason, "is failed, and no reason is reported") {
 		t.Errorf("%+v", got)
 	}
 	if got := compare(t, s, 5)["tammgrd"]; got.Word() != drift.Consistent {
@@ -279,16 +279,16 @@ func TestDriftInASICState(t *testing.T) {
 		{"an attribute is gone", "has another SAI_ACL_ENTRY_ATTR_TABLE_ID than it was given: \"\"", func(t *testing.T) error {
 			return asic.HDel(t.Context(), row(t, "ACL_ENTRY"), "SAI_ACL_ENTRY_ATTR_TABLE_ID").Err()
 		}},
-		{"an object is nobody's", "oid:0x9000000000fff is nobody's", func(t *testing.T) error {
+		{"an object is nobody's", "oid:0x9000000000fff has no owner", func(t *testing.T) error {
 			return asic.HSet(t.Context(), "ASIC_STATE:SAI_OBJECT_TYPE_ACL_COUNTER:oid:0x9000000000fff", "NULL", "NULL").Err()
 		}},
-		{"an entry is nobody's", "is nobody's", func(t *testing.T) error {
+		{"an entry is nobody's", "has no owner", func(t *testing.T) error {
 			return asic.HSet(t.Context(),
 				`ASIC_STATE:SAI_OBJECT_TYPE_ROUTE_ENTRY:{"dest":"10.0.0.0/8","switch_id":"oid:0x21000000000000",`+
 					`"vr":"oid:0x3000000000002"}`,
 				"SAI_ROUTE_ENTRY_ATTR_PACKET_ACTION", "SAI_PACKET_ACTION_DROP").Err()
 		}},
-		{"a key is no object", "ASIC_STATE:nonsense is nobody's", func(t *testing.T) error {
+		{"a key is no object", "ASIC_STATE:nonsense has no owner", func(t *testing.T) error {
 			return asic.HSet(t.Context(), "ASIC_STATE:nonsense", "a", "b").Err()
 		}},
 	} {

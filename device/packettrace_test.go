@@ -28,11 +28,11 @@ func TestPacketTraceByShell(t *testing.T) {
 		return err
 	}
 	if err := ask(`{"in":"Ethernet0"}`); status.Code(err) != codes.Unavailable ||
-		!strings.Contains(err.Error(), "nobody answers") {
+		!strings.Contains(err.Error(), "no answer: syncd") {
 		t.Errorf("without syncd: %v", err)
 	}
 	if err := shell.Exec(t.Context(), "show drops"); err == nil ||
-		!strings.Contains(err.Error(), "cannot answer that now: list-drops: nobody answers") {
+		!strings.Contains(err.Error(), "cannot answer that now: list-drops: no answer") {
 		t.Errorf("the server is there, and its answer is told as such: %v", err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
@@ -230,7 +230,7 @@ func TestWhyByShell(t *testing.T) {
 	want("show tam why flow 10.1.0.5 10.2.0.9 protocol udp src-port 7 dst-port 9", "dropped: acl", "EDGE|RULE_1  -> drop",
 		"dropped: acl  Ethernet0   2  ")
 	want("show tam why flow 10.1.0.5 10.2.0.9 src-port 8", "No packet of it is known")
-	want("show drops", "Dropped  : 2 since 1970-01-01T00:00:00.000000Z", "acl", "an ingress ACL entry says so",
+	want("show drops", "Dropped  : 2 since 1970-01-01T00:00:00.000000Z", "acl", "an ingress ACL entry drops it",
 		"in Ethernet0, 60 bytes: dropped")
 	want("show drops by rule last 0", "ACL rule EDGE|RULE_1", "acl 2")
 	want("show drops by flow last 0 | json", `"10.1.0.5:7 > 10.2.0.9:9 udp"`, `"forgotten": 0`)

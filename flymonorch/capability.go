@@ -16,7 +16,7 @@ import (
 func (o *Orch) probe(ctx context.Context, api sai.API) error {
 	for _, x := range []struct{ name, lack string }{
 		{flymon.ObjectTask, "the switch has no CMU groups: its SAI has no extension " + flymon.ObjectTask},
-		{flymon.ObjectGroups, "the switch does not say what its CMU groups are like: its SAI has no extension " +
+		{flymon.ObjectGroups, "the switch does not report its CMU groups: its SAI has no extension " +
 			flymon.ObjectGroups},
 		{flymon.ObjectStatus, "tasks cannot be read: the switch's SAI has no extension " + flymon.ObjectStatus},
 		{flymon.ObjectRegisters, "tasks cannot be read: the switch's SAI has no extension " + flymon.ObjectRegisters},
@@ -60,7 +60,7 @@ func (o *Orch) geometry(ctx context.Context) (g flymon.Geometry, err error) {
 		return g, err
 	}
 	if err := g.Validate(); err != nil {
-		return g, fmt.Errorf("what the switch says of its CMU groups: %w", err)
+		return g, fmt.Errorf("the switch's report of its CMU groups: %w", err)
 	}
 	return g, nil
 }

@@ -29,7 +29,7 @@ const (
 	neighborList  = "/routing/neighbors/neighbor"
 	rulePackets   = "SAI_ACL_COUNTER_ATTR_PACKETS"
 	ruleOctets    = "SAI_ACL_COUNTER_ATTR_BYTES"
-	silentLACP    = "LACP has said nothing of it since it was configured: hostd, or hostifd, speaks LACP"
+	silentLACP    = "LACP has not reported on it since it was configured: hostd, or hostifd, runs LACP"
 )
 
 // A bed is a server on an embedded Redis with a client.

@@ -244,7 +244,7 @@ func (s *keeping) tryRewrite(ctx context.Context, plan func(was configfile.Rows)
 		return err
 	}
 	if err := s.reader.Redis.DB(swss.ConfigDB).SetInitialized(context.WithoutCancel(ctx), true); err != nil {
-		s.log.Warn("the configuration is in CONFIG_DB, but SONiC's utilities are not told so", "error", err)
+		s.log.Warn("the configuration is in CONFIG_DB, but SONiC's utilities were not notified", "error", err)
 	}
 	return nil
 }

@@ -87,7 +87,7 @@ func (s *keeping) askSyncd(ctx context.Context, word, id string, request []byte)
 	case err != nil:
 		return tree.Unavailable(err)
 	case heard == 0:
-		return status.Error(codes.Unavailable, "nobody answers: syncd is not running, or its chip is not the simulated one")
+		return status.Error(codes.Unavailable, "no answer: syncd is not running, or its chip is not the simulated one")
 	}
 	for {
 		msg, err := sub.Receive(ctx)

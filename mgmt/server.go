@@ -194,7 +194,7 @@ func (s *Server) MayListen(addr string) error { return s.cfg.MayListen(addr) }
 
 func (s *Server) warnOpen() {
 	if !s.AsksLogin() {
-		s.log.Warn("gNMI asks for no login: whoever can connect may change the configuration", "addr", s.cfg.Addr)
+		s.log.Warn("gNMI requires no login: every client may change the configuration", "addr", s.cfg.Addr)
 	}
 }
 

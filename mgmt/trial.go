@@ -260,7 +260,7 @@ func (s *keeping) undo(t *trial) error {
 }
 
 // notConfirmed is the reason given when a trial is undone because its time is over.
-const notConfirmed = "nobody confirmed it in time"
+const notConfirmed = "it was not confirmed in time"
 
 // undoLocked undoes the rows that the user of a trial may change, even if the present configuration cannot be archived.
 // A trial whose configuration to go back to is missing or unreadable ends: another attempt could not succeed.

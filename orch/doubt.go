@@ -109,7 +109,7 @@ func (d Doubter) run(
 	}
 	results, err := d.Redis.DB(name).RunMany(ctx, s, calls)
 	if err != nil {
-		return 0, &swss.Error{DB: name, Op: "say what is known of the ASIC", Err: err}
+		return 0, &swss.Error{DB: name, Op: "report what is known of the ASIC", Err: err}
 	}
 	for _, n := range results {
 		if n, ok := n.(int64); ok {

@@ -50,7 +50,7 @@ func (d *Daemon) hold(ctx context.Context, f *former) error {
 		}
 		rows, err := swss.NewTable(d.redis.DB(swss.StateDB), table).Dump(ctx)
 		if err != nil {
-			return fmt.Errorf("%s: what became of rows before: %w", d.name, err)
+			return fmt.Errorf("%s: reading the earlier status of rows: %w", d.name, err)
 		}
 		f.status[table] = make(map[string]verdict, len(rows))
 		words := d.wordsOf(in.rep)

@@ -56,7 +56,7 @@ func (w writtenRows) look(ctx context.Context, names []string) (found []drift.Fi
 		case !known, doubted:
 			return
 		case status == "" || by == "":
-			f.What = "is missing: what became of the row is not told"
+			f.What = "is missing: the row's status is not reported"
 		case by != should.by, reason == HandedOver, status == should.status && reason == should.reason:
 			return
 		default:

@@ -62,7 +62,7 @@ func TestProfileRefusals(t *testing.T) {
 		{"the mean delay", profile.Small(), with(`"lane":1`, `"lane":1,"mean-delay":true`), ""},
 		{"the mean delay of pulses", profile.Small(), with(`"lane":1,"role":"terminator","method":"muxed"`,
 			`"lane":1,"mean-delay":true,"role":"terminator","method":"pulse"`),
-			"mean-delay is true, but pulse marking does not tell the packets of a period"},
+			"mean-delay is true, but pulse marking does not separate the packets of a period"},
 		{"two mistakes", profile.Small(), with(`"lane":1,"role":"terminator"`, `"lane":-1,"role":"x"`),
 			"lane is -1, want 0 to 7\nrole \"x\""},
 	} {

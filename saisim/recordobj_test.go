@@ -48,7 +48,7 @@ func TestPlanRefusals(t *testing.T) {
 		{"bits of another plan", func(p *record.ChipPlan) { p.Offset = 39 },
 			"bits 39 to 54 of the record word are in use from 40 to 47 by plan 9, want others"},
 		{"next to another plan", func(p *record.ChipPlan) { p.Offset = 24 }, ""},
-		{"another graph", func(p *record.ChipPlan) { p.Graph++ }, "that of the chip's pipes now: plan anew"},
+		{"another graph", func(p *record.ChipPlan) { p.Graph++ }, "that of the chip's pipes now: plan again"},
 
 		{"no such table", marks(mark("ingress.x", "ran", 0)), `marks[0]: table "ingress.x": the chip has none of that name`},
 		{"a condition", marks(mark("chip.queued", "ran", 0)), `table "chip.queued": the chip has none`},

@@ -69,7 +69,7 @@ func (m *Manager) supported(feature string, state forward.Row) bool {
 	case can == "true":
 		return true
 	case !known:
-		m.out.Report(state, schema.FeatureInactive, "waiting for orchagent to say what the switch can do")
+		m.out.Report(state, schema.FeatureInactive, "waiting for orchagent to report the switch's capabilities")
 	case can == "":
 		m.out.Report(state, schema.FeatureUnsupported, "the switch does not offer "+feature)
 	default:

@@ -63,7 +63,7 @@ func probe(ctx context.Context, api sai.API, sw sai.OID) (reason string, err err
 		answers++
 	}
 	if answers == 0 {
-		return "the switch does not say what it can do", nil
+		return "the switch does not report its capabilities", nil
 	}
 	return "", nil
 }

@@ -29,8 +29,8 @@ func TestDebugCounterRows(t *testing.T) {
 		`DEBUG_COUNTER|b failed: type "PORT_DROPS": want PORT_EGRESS_DROPS, PORT_INGRESS_DROPS, SWITCH_EGRESS_DROPS or ` +
 			`SWITCH_INGRESS_DROPS`,
 		"DEBUG_COUNTER|c pending: there is no reason to count, want a row DEBUG_COUNTER_DROP_REASON|c|REASON",
-		`DEBUG_COUNTER|d failed: drop_monitor_status "enabled": want disabled: drops that persist are told by the drop ` +
-			`monitor, see TAM_SESSION`,
+		`DEBUG_COUNTER|d failed: drop_monitor_status "enabled": want disabled: the drop monitor reports ` +
+			`persistent drops, see TAM_SESSION`,
 	}
 	if got := problems(); !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)

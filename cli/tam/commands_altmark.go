@@ -126,7 +126,7 @@ var altMarkSession = Object{
 		},
 		{Word: "clear", Help: "The terminator clears the marks", Label: "Clear"},
 		{
-			Word: "slot-sync", Help: "Clocks tell the slots of muxed marking", Kind: slotSync, Value: "Whether they do",
+			Word: "slot-sync", Help: "Clocks separate the slots of muxed marking", Kind: slotSync, Value: "Whether they do",
 			Default: "on", Label: "Slot Sync",
 		},
 		{

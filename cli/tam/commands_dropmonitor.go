@@ -93,7 +93,7 @@ var dropSession = Object{
 		{Word: "drop-type", Help: "What is reported", Label: "Drop Type", Always: true,
 			Kind: kit.OneOf(kit.Pick("stateless", "Each packet; default"),
 				kit.Pick("stateful", "Each flow and reason, with counts"))},
-		{Word: "aging-interval", Help: "Seconds, of a stateful session; default as the flow group says, or 60",
+		{Word: "aging-interval", Help: "Seconds, of a stateful session; default: the flow group's value, or 60",
 			Label: "Aging Interval"},
 		{Word: "report-layout", Help: "How messages are laid out", Label: "Layout", Always: true,
 			Kind: kit.OneOf(kit.Pick("ipfix", "As RFC 7011 has it; default"),

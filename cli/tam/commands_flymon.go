@@ -58,7 +58,7 @@ var flyMonTask = Object{
 			Label: "Filter",
 		},
 		{
-			Word: "key", Help: "What tells flows apart", Value: "Fields", Need: true,
+			Word: "key", Help: "The packet fields that identify a flow", Value: "Fields", Need: true,
 			Kind: flyMonText("<FIELD,...>", kit.Pick("none", "All packets are one"), kit.Pick("5-tuple", ""),
 				kit.Pick("ip-pair", ""),
 				kit.Pick("src-ip", "Or src-ip/24 and the like"), kit.Pick("dst-ip", ""), kit.Pick("src-port", ""),
@@ -126,7 +126,7 @@ var flyMonTask = Object{
 			Kind: flyMonShare, Label: "Share",
 		},
 		{Word: "pinned", Help: "Never move it to make room for another task", Label: "Pinned"},
-		{Word: "plan", Help: "Only say where it would go and what it would take"},
+		{Word: "plan", Help: "Only report the place and resources that it would need"},
 	}),
 }
 

@@ -9,13 +9,13 @@ import (
 func inbandFlowAnalyzer() Feature {
 	return Feature{
 		Ref: "IFA", Word: "ifa", Help: "Inband Flow Analyzer",
-		about: "Packets that carry what each switch on their way says of them", Prompt: "ifa", implied: true,
+		about: "Packets that carry metadata of each switch on their path", Prompt: "ifa", implied: true,
 		Objects: []Object{ifaSession},
 		Shows: func(add addShow) {
 			session := ifaSessions.Names()
 			add(showIFA)
 			add(showIFA, kit.Keyword("sessions", "What the switch does"), kit.Only(session))
-			add(showIFACounters, kit.Keyword("counters", "What became of packets, of sessions and of the transit"),
+			add(showIFACounters, kit.Keyword("counters", "Packets of sessions and of the transit, by outcome"),
 				kit.Only(session))
 		},
 	}

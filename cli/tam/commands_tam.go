@@ -15,7 +15,7 @@ var SwitchLeaves = declaredIn("TAM_SWITCH_TABLE", []kit.Leaf{
 	{Word: "switch-id", Help: kit.WordHelp["switch-id"], Value: "Identifier"},
 	{Word: "enterprise-id", Help: kit.WordHelp["enterprise-id"], Value: "Identifier"},
 	{
-		Word: "keep-packets", Help: "Which packets are kept for who asks why; default drops", Value: "Which",
+		Word: "keep-packets", Help: "Packets that are kept for queries; default drops", Value: "Which",
 		Kind: kit.OneOf(kit.Pick("drops", "Those that are dropped, and those of flows that were asked for; default"),
 			kit.Pick("all", "All packets, wherever they end")),
 	},

@@ -13,7 +13,7 @@ import (
 )
 
 // notYet is the reason of objects that the switch has not reported on.
-const notYet = "the switch has not said yet what became of it"
+const notYet = "the switch has not reported its status yet"
 
 // outdated contains the leaves of a state that are invalid once the configuration has changed.
 var outdated = []string{"status", "reason", "since"}

@@ -221,11 +221,11 @@ func boundOfPlan(plan tree.Node) string {
 	bound, ok := number64(plan, "bound")
 	switch {
 	case plan.Text("optimal") == "true":
-		return "optimal: no plan in these containers tells more"
+		return "optimal: no plan in these containers records more"
 	case !ok || bound < got:
 		return "not known"
 	}
-	return fmt.Sprintf("no plan in these containers tells more than %s bits", plain(bound))
+	return fmt.Sprintf("no plan in these containers records more than %s bits", plain(bound))
 }
 
 // writeRecordedTables writes the tables that write into the record, by container and bit.

@@ -36,8 +36,8 @@ func newDaemon() *cobra.Command {
 	var f daemonFlags
 	c := &cobra.Command{
 		Use:   "run",
-		Short: "Collect what switches tell, join it, keep it, show it",
-		Long: "Runs one or more roles of the collector until it is told to stop:\n" +
+		Short: "Collect, join, store and show what switches report",
+		Long: "Runs one or more roles of the collector until it is stopped:\n" +
 			"  log     a node of the log: a NATS server with JetStream, also for other processes\n" +
 			"  ingest  reads interfaces, captures and sockets, into the log\n" +
 			"  join    takes its share of the log's partitions, and joins them into the store\n" +
@@ -78,7 +78,7 @@ func newDaemon() *cobra.Command {
 		"the longest time of a recorded packet from one switch to the next; rows wait for it")
 	s.Float64Var(&f.Alarm, "alarm", noAlarm, alarmUsage)
 	f.httpFlags.flags(c)
-	s.StringVar(&f.format, "log-format", "text", "of what is said on standard error: text, or json")
+	s.StringVar(&f.format, "log-format", "text", "format of messages on standard error: text, or json")
 	return c
 }
 
@@ -232,7 +232,7 @@ func (f *daemonFlags) checkGraphs() error {
 	case !g.graphs:
 		return nil
 	case g.paths != "":
-		return usagef("--graphs and --paths %s: both say what is measured: want either", g.paths)
+		return usagef("--graphs and --paths %s: both define what is measured: want only one", g.paths)
 	case f.Topology == "":
 		return usagef("--graphs: --topology is not given, whose switches are asked")
 	case !f.Has(collectd.RoleIngest) || !f.Has(collectd.RoleJoin):

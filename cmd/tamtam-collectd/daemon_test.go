@@ -127,7 +127,7 @@ func TestDaemonFlags(t *testing.T) {
 		"--log=d --store=d --http=0.0.0.0:80":                         `--http "0.0.0.0:80": other hosts may reach it`,
 		"--log=d --store=d --roles=r": "there are no users: want a file of users, or the " +
 			"CA of their certificates, too",
-		"--log=d --store=d --users=u --open":           "want one of both",
+		"--log=d --store=d --users=u --open":           "want users or --no-login",
 		"--log=d --store=d --users=u --http-tls-key=k": `and its key "k": want both, or neither`,
 		"--log=d --store=d --name=leaf1=10.0.0.1":      "--name leaf1=10.0.0.1: want ADDRESS=NAME",
 		"--log=d --store=d --host=a:b":                 `--host "a:b": want up to 100 printable characters`,

@@ -28,16 +28,17 @@ func (f *httpFlags) flags(c *cobra.Command) {
 	s := c.Flags()
 	s.StringVar(&f.http, "http", "127.0.0.1:8480",
 		"HOST:PORT of the page and of /metrics, with --users or --http-tls-client-ca by TLS; none: neither")
-	s.BoolVar(&f.open, "open", false, "let --http be an address that other hosts reach: whoever reaches it may read all")
+	s.BoolVar(&f.open, "open", false,
+		"let --http be an address that other hosts reach: every client that reaches it may read all")
 	s.StringVar(&f.users, "users", os.Getenv("TAMTAM_USERS"),
-		"file of NAME:PASSWORD:ROLE lines, which tamtam users writes: who looks must log in (default from TAMTAM_USERS)")
+		"file of NAME:PASSWORD:ROLE lines, which tamtam users writes: users of the page must log in (default from TAMTAM_USERS)")
 	s.StringVar(&f.roles, "roles", "", "file of ROLE none|read|write PATH lines: what roles may beyond what is built in")
 	s.StringVar(&f.httpData, "http-data", filepath.Join(device.DataDir(), "collectd"),
 		"directory for the generated certificate of --http")
 	s.StringVar(&f.httpCert, "http-tls-cert", "",
 		"server certificate of --http, PEM (default: with --users one is generated)")
 	s.StringVar(&f.httpKey, "http-tls-key", "", "key of --http-tls-cert, PEM")
-	s.StringVar(&f.clientCA, "http-tls-client-ca", "", "CA of client certificates, PEM: who looks must have one (mTLS)")
+	s.StringVar(&f.clientCA, "http-tls-client-ca", "", "CA of client certificates, PEM: clients must have one (mTLS)")
 }
 
 // config returns the configuration from the flags.

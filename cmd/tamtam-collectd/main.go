@@ -27,7 +27,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 			return nil
 		}
 	}
-	root := command.Root("tamtam-collectd", "The collector of a fleet: what switches tell, joined, in Parquet files",
+	root := command.Root("tamtam-collectd", "The collector of a fleet: what switches report, joined, in Parquet files",
 		daemon, fleet, newSweep())
 	return command.Run(ctx, root, args, nil, out, errOut)
 }

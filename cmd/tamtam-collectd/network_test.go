@@ -81,7 +81,7 @@ func TestTopologyRefused(t *testing.T) {
 		"--log=d --store=d --graphs":                                     "--topology is not given, whose switches are asked",
 		"--role=join --log=d --store=d --graphs --topology=" + good:      "which tamtam collect graphs prints",
 		"--log=d --store=d --graphs --insecure --topology=" +
-			good: "switch spine1: the topology does not say how to reach it",
+			good: "switch spine1: the topology has no address for it",
 	} {
 		code, _, errOut := tryRun(t, append([]string{"run"}, strings.Fields(args)...)...)
 		if code == 0 || !strings.Contains(errOut, want) {

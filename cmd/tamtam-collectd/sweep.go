@@ -40,7 +40,7 @@ func newSweep() *cobra.Command {
 		Short: "Run a sweep of the lab on several hosts",
 		Long: "Runs a sweep, as `tamtam lab sweep FILE --out DIR` does, with workers on any number of hosts.\n" +
 			"The first form posts the jobs that have no result in DIR and takes what comes of them; with --work this\n" +
-			"process runs jobs of any sweep until it is told to stop. Workers must be the same executable. Whatever\n" +
+			"process runs jobs of any sweep until it is stopped. Workers must be the same executable. Whatever\n" +
 			"dies, and is started again, goes on: a job is done when its result is in the log, and counted once. The\n" +
 			"log is `run --role log`, or any NATS with JetStream; --replicas and --hold must be equal everywhere.",
 		Args: cobra.ArbitraryArgs, // the number depends on --work

@@ -28,7 +28,7 @@ var benches = []struct {
 		benchGNMI},
 	{"asic", "packets per second of the simulated chip, what each feature adds, and where the time goes.", bench.ASIC},
 	{"drops", "what a drop monitor costs the chip, and recording, beside the same packets without.", bench.Drops},
-	{"sflow", "what sampling and being told of drops cost the chip, beside the same packets without.", bench.SFlow},
+	{"sflow", "the cost of sampling and of drop reports for the chip, beside the same packets without.", bench.SFlow},
 	{"altmark", "--groups flows with alternate marking: rules, configuration, reading a period, packets per second.",
 		bench.AltMark},
 	{"flymon", "CMU groups: packets per second, the cost of a CMU, and how soon a task counts.", bench.FlyMon},
@@ -93,7 +93,7 @@ func newBench() *cobra.Command {
 		"routes: how many at most; a tenth and a hundredth, too; asic: rules, flows and routes, at most")
 	c.Flags().DurationVar(&o.Duration, "duration", time.Second,
 		"asic, drops, sflow, altmark, flymon, tablerecord: least time of each measurement")
-	c.Flags().StringVar(&profile, "profile", "", "file that says where the processor time went, for go tool pprof and "+
+	c.Flags().StringVar(&profile, "profile", "", "file for a profile of the processor time, for go tool pprof and "+
 		"go build -pgo; in asic's, samples have the label load")
 	return c
 }

@@ -80,7 +80,7 @@ func newCollect() *cobra.Command {
 	f.StringVar(&c.paths, "paths", "", "file of paths and graphs, YAML or JSON")
 	f.StringVar(&c.format, "format", "text", "text, json (a result in each line) or csv")
 	f.Float64Var(&c.alarm, "alarm", -1,
-		"of graphs: say where packets were lost, cluster and link, in periods that lost more than this part, as 0.01; "+
+		"of graphs: report where packets were lost, cluster and link, in periods that lost more than this part, as 0.01; "+
 			"where the loss of the whole is not known, in those in which a cluster did; when a report came late, that there is "+
 			"no alarm, too")
 	c.redis.flags(cmd, "", "write results here: HOST:PORT, unix:PATH or embedded")
@@ -94,7 +94,7 @@ func newCollect() *cobra.Command {
 	f.StringVar(&c.north.users, "gnmi-users", "", "users of --gnmi, a file as for `tamtam up --users`")
 	f.BoolVar(&c.north.insecure, "gnmi-insecure", false, "serve --gnmi without TLS")
 	f.BoolVar(&c.north.noLogin, "gnmi-no-login", false,
-		"let whoever can connect to --gnmi be admin, though others can reach the address")
+		"let every client of --gnmi be admin, even if other hosts can reach the address")
 	c.ipfix.flags(cmd)
 	cmd.AddCommand(newCollectRecord(), newCollectTailStamp(false), newCollectTailStamp(true), newCollectIPFIX(),
 		newCollectSFlow(), newCollectTopology(), newCollectGraphs())

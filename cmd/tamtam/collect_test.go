@@ -24,5 +24,5 @@ func TestCollectRefuses(t *testing.T) {
 		line{at, command.ExitFailed, "path p: 1 points, want two or more"},
 		line{"graphs", command.ExitUsage, "want --topology, or --target"},
 		line{"graphs --topology ampm-ecmp", command.ExitFailed,
-			"switch leaf1: the topology does not say how to reach it"})
+			"switch leaf1: the topology has no address for it"})
 }

@@ -23,7 +23,7 @@ type findCollectd struct {
 func newCollectd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "collectd ARGUMENT...",
-		Short: "Collect what the switches of a fleet tell, and keep the results (" + collectd + ")",
+		Short: "Collect what the switches of a fleet report, and keep the results (" + collectd + ")",
 		Long: "Executes the program " + collectd + ", which stands beside tamtam or in PATH, with the arguments given.\n" +
 			"It is a program by itself because the log and the store that it links take longer to build than tamtam.",
 		DisableFlagParsing: true,

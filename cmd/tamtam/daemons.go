@@ -55,7 +55,7 @@ func (n *northbound) flags(c *cobra.Command) {
 		"address of the gNMI server (default: "+gnmiAddress+"; with --users or --tls-client-ca "+gnmiForAll+", for all)")
 	f.StringVar(&n.rest, "rest", "", "address of the RESTCONF server (default: none)")
 	f.StringVar(&n.metrics, "metrics", "", "address of metrics for Prometheus, behind the same users (default: none)")
-	f.BoolVar(&n.metricsOpen, "metrics-open", false, "let whoever reaches --metrics read them, without login and TLS")
+	f.BoolVar(&n.metricsOpen, "metrics-open", false, "let every client of --metrics read them, without login and TLS")
 	f.StringVar(&n.http, "http", "", "address of the switch's page for browsers, behind the same users (default: none)")
 	f.StringVar(&n.data, "data", device.DataDir(), "directory for the generated certificates and the CLI's socket")
 	f.StringVar(&n.cert, "tls-cert", "", "server certificate, PEM (default: one is generated in the data directory)")
@@ -66,9 +66,9 @@ func (n *northbound) flags(c *cobra.Command) {
 	f.StringVar(&n.roles, "roles", "", "file of ROLE none|read|write PATH lines: what roles may beyond what is built in")
 	f.StringVar(&n.audit, "audit", "", "append to this file, as JSON, who changed what and was refused what")
 	f.BoolVar(&n.noLogin, "no-login", false,
-		"let whoever can connect be admin, though others can reach the address; else that is refused")
+		"let every client be admin, even if other hosts can reach the address; refused otherwise")
 	f.BoolVar(&n.firstLogin, "first-login", os.Getenv("TAMTAM_FIRST_LOGIN") != "",
-		"if there is no file at --users, make it, with a login admin whose password is told once "+
+		"if the file of --users does not exist, create it with the user admin, whose password is printed once "+
 			"(default from TAMTAM_FIRST_LOGIN)")
 	f.StringArrayVar(&n.otlp, "otlp", nil,
 		"send metrics to an OpenTelemetry collector: grpc, grpcs, http or https://HOST[:PORT] (may be repeated)")
@@ -162,7 +162,7 @@ func tellFirstLogin(cmd *cobra.Command, file string) error {
 		return fmt.Errorf("--first-login: %w", err)
 	}
 	if password != "" {
-		fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: a login was made: admin, password %s (told this once; it is hashed in %s; "+
+		fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: created the user admin, password %s (printed only once; its hash is in %s; "+
 			"`tamtam users` changes it)\n", password, file)
 	}
 	return nil
@@ -333,9 +333,9 @@ func newRunFPMSyncd() *cobra.Command {
 	}
 	c := newDaemon("fpmsyncd", "The routes of FRR's zebra to APPL_DB", run)
 	c.Flags().StringVar(&cfg.Listen, "listen", fpmsyncd.Address,
-		"HOST:PORT where zebra connects; nobody else should reach it, since it has no password")
+		"HOST:PORT where zebra connects; no other client should reach it, because it has no password")
 	c.Flags().DurationVar(&cfg.Restart, "restart-time", fpmsyncd.RestartTime,
-		"how long routes that zebra does not tell again stay after it has connected")
+		"how long routes that zebra does not send again stay after it has connected")
 	return c
 }
 

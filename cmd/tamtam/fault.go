@@ -13,7 +13,7 @@ import (
 	"tamtam/swss"
 )
 
-const allowFaultsUsage = "take faults on purpose from `tamtam fault`: whoever reaches Redis can then inject them"
+const allowFaultsUsage = "accept fault injection by `tamtam fault`: every client of Redis can then inject faults"
 
 // A faultTarget is the switch that faults are injected into.
 type faultTarget struct {
@@ -72,10 +72,10 @@ Exit 1 if nobody takes the fault, or it is not known whether it was taken.`,
 			newInject(&t, fault.NotificationsLose, "lose", "Notifications are lost", "every", "count", "of", "at"),
 			newInject(&t, fault.NotificationsDouble, "double", "Notifications come twice", "every", "count", "of", "at")),
 		faultGroup("redis pause|slow|full|empty", "The Redis that the daemons work on",
-			newInject(&t, fault.RedisPause, "pause", "Redis answers nobody; nobody can end that early", "at"),
+			newInject(&t, fault.RedisPause, "pause", "Redis answers no client; this cannot be ended early", "at"),
 			newInject(&t, fault.RedisSlow, "slow DURATION", "Redis answers up to so much later", "at"),
 			newInject(&t, fault.RedisFull, "full", "Redis is out of memory and takes no rows", "at"),
-			newInject(&t, fault.RedisEmpty, "empty DATABASE|all", "A database is emptied; that cannot be taken back", "at")),
+			newInject(&t, fault.RedisEmpty, "empty DATABASE|all", "A database is emptied; this cannot be undone", "at")),
 		faultGroup("clock step", "Clocks that the switch goes by", newClockStep(&t)))
 	return c
 }
@@ -149,7 +149,7 @@ func newClockStep(t *faultTarget) *cobra.Command {
 	}
 	long := c.Flags().String("for", "", faultFlags["for"])
 	of := c.Flags().String("of", fault.ChipClock,
-		"chip: its time of day, by which it marks and stamps; host: what the kernel says")
+		"chip: its time of day, by which it marks and stamps; host: the kernel's clock")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		step, rest := "", []string{}
 		for _, arg := range args {

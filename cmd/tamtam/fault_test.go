@@ -46,7 +46,7 @@ func TestFaultCommands(t *testing.T) {
 		return tamtam(t, append([]string{"fault", "--redis", r.Addr()}, strings.Fields(line)...)...)
 	}
 	for _, tt := range []struct{ line, want string }{
-		{"list", "no faults; they are taken by: syncd"},
+		{"list", "no faults; daemons that accept them: syncd"},
 		{
 			"sai fail --op create --type acl-entry --status TABLE_FULL --count 3 --every 2",
 			"SAI create of SAI_OBJECT_TYPE_ACL_ENTRY: SAI_STATUS_TABLE_FULL, every 2",
@@ -118,7 +118,7 @@ func TestFaultCommandsRefused(t *testing.T) {
 		line{"fault list --redis nowhere", command.ExitUsage, "nowhere"},
 		line{"fault list --redis 127.0.0.1:1", command.ExitFailed, "Redis does not answer"},
 		line{"fault list" + at, command.ExitFailed, "syncd, orchagent, tammgrd, mgmtd: nothing was heard for 5 s"},
-		line{"fault clear" + at, command.ExitFailed, "refused: nobody injects this fault"},
+		line{"fault clear" + at, command.ExitFailed, "refused: no daemon injects this fault"},
 		line{"fault sai fail" + at, command.ExitFailed, "(syncd: nothing was heard for 5 s)"},
 		line{"fault redis full --at mgmtd" + at, command.ExitFailed, "(mgmtd: nothing was heard for 5 s)"})
 	if code, printed := tamtam(t, "fault", "clock", "step", "--help"); code != 0 ||

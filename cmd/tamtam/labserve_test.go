@@ -70,8 +70,8 @@ func TestPageDoor(t *testing.T) {
 		want string
 	}{
 		{pageDoor{addr: "localhost:0"}, ""}, {pageDoor{addr: "127.0.0.1:0"}, ""},
-		{pageDoor{addr: ":8088"}, "can be reached by others"},
-		{pageDoor{addr: ":8088", users: "f", noLogin: true}, "want one of both"},
+		{pageDoor{addr: ":8088"}, "can be reached by other hosts"},
+		{pageDoor{addr: ":8088", users: "f", noLogin: true}, "want users or --no-login"},
 		{pageDoor{addr: "localhost:0", roles: "f"}, "there are no users"},
 		{pageDoor{addr: "localhost:0", users: "f", cert: "c"}, "want both, or neither"},
 		{pageDoor{addr: ":8088", noLogin: true}, ""}, {pageDoor{addr: ":8088", users: "f"}, ""},

@@ -27,14 +27,14 @@ func (d *pageDoor) flags(c *cobra.Command, flag, addr string) {
 	f := c.Flags()
 	f.StringVar(&d.addr, flag, addr, "address of the page, HOST:PORT; with --users or --tls-client-ca by TLS")
 	f.StringVar(&d.users, "users", os.Getenv("TAMTAM_USERS"),
-		"file of NAME:PASSWORD:ROLE lines, which `tamtam users` writes: who looks must log in (default from TAMTAM_USERS)")
+		"file of NAME:PASSWORD:ROLE lines, which `tamtam users` writes: users must log in (default from TAMTAM_USERS)")
 	f.StringVar(&d.roles, "roles", "", "file of ROLE none|read|write PATH lines: what roles may beyond what is built in")
 	f.StringVar(&d.data, "data", device.DataDir(), "directory for the generated certificate of --users")
 	f.StringVar(&d.cert, "tls-cert", "", "server certificate, PEM (default: with --users one is generated)")
 	f.StringVar(&d.key, "tls-key", "", "key of --tls-cert, PEM")
-	f.StringVar(&d.clientCA, "tls-client-ca", "", "CA of client certificates, PEM: who looks must have one (mTLS)")
+	f.StringVar(&d.clientCA, "tls-client-ca", "", "CA of client certificates, PEM: clients must have one (mTLS)")
 	f.BoolVar(&d.noLogin, "no-login", false,
-		"let whoever can connect look, though others can reach the address; else that is refused")
+		"let every client see the page, even if other hosts can reach the address; refused otherwise")
 }
 
 // config returns the configuration from the flags.
@@ -49,9 +49,9 @@ func (d *pageDoor) check() error {
 		return usagef("--%s %q: want HOST:PORT, such as %s", d.flag, d.addr, pageAddress)
 	}
 	if d.users == "" && d.clientCA == "" && !d.noLogin && !auth.Local(d.addr) {
-		return usagef("--%s %s can be reached by others, and whoever can connect could look: make a login (tamtam users "+
-			"set NAME --users FILE) and serve with --users FILE, ask for certificates with --tls-client-ca, listen on "+
-			"localhost, or say --no-login", d.flag, d.addr)
+		return usagef("--%s %s can be reached by other hosts, and every client could see the page: create a user "+
+			"(tamtam users set NAME --users FILE) and serve with --users FILE, require certificates "+
+			"with --tls-client-ca, listen on localhost, or give --no-login", d.flag, d.addr)
 	}
 	if err := d.config().Check(); err != nil {
 		return command.Usage(err)

@@ -36,7 +36,7 @@ func newPlan() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan --program FILE --phv 16+16",
 		Args:  cobra.NoArgs,
-		Short: "Choose the tables of a program that tell most about a packet's path",
+		Short: "Choose the tables of a program that show most of a packet's path",
 		Long: `Choose which tables of a program write that they ran, with --hit whether they hit, and with
 --action which action the entry has that was hit, into
 a few bits of a packet, so that these bits tell as much about its path as they can.
@@ -62,7 +62,7 @@ what a chip says of its own pipes. Packets take each way from a node alike unles
 	f.StringVar(&p.pipeline, "pipeline", "", "which pipeline of it (default: ingress, or the only one)")
 	f.StringVar(&p.phv, "phv", "", "containers to record in: "+record.ContainerWords)
 	f.StringVar(&p.Algorithm, "algorithm", record.Greedy, "greedy, greedy-restarts, "+
-		"bnb (branch and bound: proves its plan, or says how far from best it may be), or brute")
+		"bnb (branch and bound: proves its plan, or reports how far from the best it may be), or brute")
 	f.BoolVar(&p.Hits, "hit", false, "record hits too")
 	f.BoolVar(&p.Actions, "action", false,
 		"record hits, and which action the entry has that was hit; of greedy algorithms")

@@ -44,7 +44,7 @@ func TestPlanInto(t *testing.T) {
 	}
 	caveat, text, _ := strings.Cut(text, "\n")
 	left := leftTo(t, plan)
-	if want := fmt.Sprintf("their bits stay 0, which says nothing of these tables: record0 0x%04x",
+	if want := fmt.Sprintf("their bits stay 0, which carries no information on these tables: record0 0x%04x",
 		left); caveat != want || left == 0 {
 		t.Errorf("%s\nwant %s", caveat, want)
 	}

@@ -69,7 +69,7 @@ that no path of the program has, and what fault would explain them.`,
 	f.StringVar(&format, "format", "text", "text or json")
 	f.BoolVar(&opts.Packets, "packets", false, "print every recorded packet too")
 	f.BoolVar(&opts.Exact, "exact", false, exactFlag)
-	f.BoolVar(&opts.Alone, "bits-alone", false, "decode by the bits alone, to see what all else that records tell adds")
+	f.BoolVar(&opts.Alone, "bits-alone", false, "decode by the bits alone, to compare with all data of the records")
 	f.IntVar(&opts.Ports, "ports", collector.DefaultPorts,
 		"how many ports of arrival and fates are counted, those of each distinct record apart, at most")
 	f.Int64Var(&memory, "memory", collector.DefaultMemory>>20, memoryFlag)

@@ -121,7 +121,7 @@ func newSubscribe() *cobra.Command {
 	var data string
 	c := &cobra.Command{
 		Use:   "subscribe PATH...",
-		Short: "Print what a switch says by gNMI, and what it becomes",
+		Short: "Print what a switch reports by gNMI, and the result",
 		Long: `Subscribe to paths of a switch by gNMI and print a line for each value, as JSON, and for
 each change and delete, until interrupted. A path is as /tam/collectors/collector[name=c1]/state;
 [name=*], or no key, is all.
@@ -318,7 +318,7 @@ func newHealth() *cobra.Command {
 	place.usual(c)
 	f.StringVar(&q.GNMI, "gnmi", gnmiAddress, "HOST:PORT or unix:PATH of mgmtd's gNMI server, which must answer")
 	f.BoolVar(&q.Live, "live", false, "ask only whether the process works, which a restart could change; "+
-		"else whether what is configured is in force, or told to be pending or failed")
+		"else whether the configuration is in force, or reported as pending or failed")
 	f.DurationVar(&q.Timeout, "timeout", 5*time.Second, "how long to wait for an answer")
 	return c
 }

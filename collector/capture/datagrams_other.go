@@ -9,5 +9,5 @@ import (
 
 // DatagramsLost returns an error, because only Linux reports the number.
 func DatagramsLost(syscall.Conn) (uint64, error) {
-	return 0, errors.New("only Linux says what was lost at a socket")
+	return 0, errors.New("datagrams lost at a socket: only Linux reports their number")
 }

@@ -94,7 +94,7 @@ func (l *Live) Next(ctx context.Context) (Packet, error) {
 	}
 	at, ok := arrival(l.notes[:notes])
 	if !ok {
-		return Packet{}, fmt.Errorf("interface %s: the kernel does not say when a frame came", l.name)
+		return Packet{}, fmt.Errorf("interface %s: the kernel reports no receive times of frames", l.name)
 	}
 	l.number++
 	data := slices.Clone(l.frame[:min(n, len(l.frame))])

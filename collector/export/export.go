@@ -70,7 +70,7 @@ func (s Sent) String() string {
 		text += fmt.Sprintf(", %d records not sent: %s", s.NotSent, s.Why)
 	}
 	if s.Refused > 0 {
-		text += fmt.Sprintf(", refused %d times: nobody listened", s.Refused)
+		text += fmt.Sprintf(", refused %d times: no process listened", s.Refused)
 	}
 	return text
 }
@@ -84,7 +84,7 @@ func Dial(ctx context.Context, opts Options) (*Exporter, error) {
 		return nil, errors.New("no collector, want HOST:PORT")
 	}
 	if opts.Domain == 0 {
-		return nil, errors.New("observation domain 0, want 1 or more: 0 is that of what an exporter says of itself")
+		return nil, errors.New("observation domain 0, want 1 or more: 0 is for the exporter's data about itself")
 	}
 	kinds, sent := []*ipfix.Kind{kindHop: hopKind(), kindPeriod: periodKind()}, sentKind()
 	x := &Exporter{hop: kinds[kindHop].NewRecord(), period: kinds[kindPeriod].NewRecord(), sent: sent.NewRecord(),

@@ -293,7 +293,7 @@ func TestSent(t *testing.T) {
 	}
 	s = Sent{To: "c:4739", Records: 5, Messages: 2, Refused: 3}
 	if got, want := s.String(),
-		"IPFIX to c:4739: 5 records in 2 messages sent, refused 3 times: nobody listened"; got != want {
+		"IPFIX to c:4739: 5 records in 2 messages sent, refused 3 times: no process listened"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -107,7 +107,7 @@ func TestAltMarkOffGraph(t *testing.T) {
 	}
 	wantLines(t, got, "10 l1>l2 ok lost 0 delay 7ms",
 		"11 l1>l2 flagged delay 7ms jitter 0s: off-graph: s9 counted 3 packets, and is not of the graph",
-		"12 l1>l2 flagged delay 7ms jitter 0s: s9: no report, which tells whether packets leave the graph",
+		"12 l1>l2 flagged delay 7ms jitter 0s: s9: no report, which shows whether packets leave the graph",
 		"13 l1>l2 ok lost 0 delay 7ms jitter 0s")
 }
 
@@ -125,7 +125,7 @@ func TestAltMarkOffGraphUnknown(t *testing.T) {
 			if p.Number == 12 {
 				p.Flags |= altmark.CounterReset
 			}
-		}, "s9: counter-reset in the report that tells whether packets leave the graph"},
+		}, "s9: counter-reset in the report that shows whether packets leave the graph"},
 		{"its clock is 2L apart", func(p *altmark.Period, arrived *time.Time) {
 			*arrived = arrived.Add(2 * l)
 		}, "clocks-apart"},

@@ -125,7 +125,7 @@ func TestAltMarkMissing(t *testing.T) {
 		}
 	}
 	wantLines(t, got, "12 mp1>mp3 ok lost 0 delay 7ms",
-		"10 mp1>mp3 flagged delay 7ms: mp3: no report of period 11, which tells of late packets",
+		"10 mp1>mp3 flagged delay 7ms: mp3: no report of period 11, which shows late packets",
 		"13 mp1>mp3 ok lost 0 delay 7ms jitter 0s")
 	wantLines(t, add(m, 0, report(16, 5, 0)), "11 mp1>mp3 missing: mp3: no report")
 	got = add(m, 1, report(11, 4, 9*ms))
@@ -142,7 +142,7 @@ func TestAltMarkSilence(t *testing.T) {
 	add(m, 0, report(10, 5, 0))
 	add(m, 1, report(10, 5, 0))
 	got := append(m.Advance(12), m.Advance(16)...)
-	wantLines(t, got, "10 mp1>mp3 flagged: mp3: no report of period 11, which tells of late packets",
+	wantLines(t, got, "10 mp1>mp3 flagged: mp3: no report of period 11, which shows late packets",
 		"11 mp1>mp3 missing: mp1: no report; mp3: no report")
 	got = add(m, 1, report(14, 5, 0))
 	wantLines(t, append(got, m.Flush()...), "12 mp1>mp3 missing: mp1: no report; mp3: no report",
@@ -302,7 +302,7 @@ func TestAltMarkConflicts(t *testing.T) {
 	add(m, 1, altmark.Period{Number: 10, Colour: 1})
 	add(m, 1, altmark.Period{Number: 1 << 60})
 	wantLines(t, m.Flush(),
-		"10 mp1>mp3 flagged: mp1: two reports that differ; mp3: no report of period 11, which tells of late packets")
+		"10 mp1>mp3 flagged: mp1: two reports that differ; mp3: no report of period 11, which shows late packets")
 	if s := m.Stats(); s != (Stats{Reports: 6, Duplicates: 1, Conflicts: 1, Refused: 2}) {
 		t.Errorf("%+v", s)
 	}

@@ -65,7 +65,7 @@ func (x meanOf) add() {
 }
 
 // meanExcluded is the reason for a mean delay that the settings exclude.
-const meanExcluded = "it is not what the settings say"
+const meanExcluded = "it does not match the settings"
 
 // asked reports whether a session measures the mean delay, and returns a switch whose session does not.
 func (x meanOf) asked() (some bool, without string) {
@@ -117,7 +117,7 @@ func (x meanOf) clocksApart() string {
 			case b.Flags&altmark.Unsynchronised != 0:
 				return fmt.Sprintf("%s: %s", to, altmark.Unsynchronised)
 			case apart > x.m.clockError(x.i, x.j):
-				return fmt.Sprintf("%s: by what their kernels say the clocks of %s and %s may differ by %v, A is %v",
+				return fmt.Sprintf("%s: by their kernels' reports the clocks of %s and %s may differ by %v, A is %v",
 					altmark.Unsynchronised, from, to, apart, x.m.clockError(x.i, x.j))
 			}
 		}

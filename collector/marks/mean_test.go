@@ -86,19 +86,19 @@ func TestAltMarkMean(t *testing.T) {
 			of[0].Clock, of[1].Clock = altmark.Clock{Says: "a", Kernel: "k", Error: ms},
 				altmark.Clock{Says: "b", Kernel: "l", Error: 1}
 		}, [3]string{
-			"ok unknown: unsynchronised: by what their kernels say the clocks of mp1 and mp2 may differ by 1.000001ms, A is 1ms",
+			"ok unknown: unsynchronised: by their kernels' reports the clocks of mp1 and mp2 may differ by 1.000001ms, A is 1ms",
 			"ok 7ms of 7000000001", "ok 10ms of 10000000001"}},
 		{"a clock that was set", func(_ *Path, of []altmark.Period) { of[2].Flags = altmark.ClockStep }, [3]string{
 			"ok 3ms of 3000000000", "flagged unknown: the result is flagged, so the packets may not be the same at both points",
 			"flagged unknown: the result is flagged, so the packets may not be the same at both points"}},
 		{"a mean that the settings exclude", func(_ *Path, of []altmark.Period) { of[2].Arrivals.Sum = sumOfDelays(30e9) },
 			[3]string{
-				"ok 3ms of 3000000000", "flagged unknown: it is not what the settings say",
-				"flagged unknown: it is not what the settings say"}},
+				"ok 3ms of 3000000000", "flagged unknown: it does not match the settings",
+				"flagged unknown: it does not match the settings"}},
 		{"a sum that is no time", func(_ *Path, of []altmark.Period) { of[2].Arrivals.Sum = altmark.Sum{Hi: 1 << 62} },
 			[3]string{
-				"ok 3ms of 3000000000", "flagged unknown: it is not what the settings say",
-				"flagged unknown: it is not what the settings say"}},
+				"ok 3ms of 3000000000", "flagged unknown: it does not match the settings",
+				"flagged unknown: it does not match the settings"}},
 	} {
 		path, of := asking(threePoints(altmark.Step)), fine()
 		tt.change(&path, of)

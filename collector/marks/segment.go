@@ -207,7 +207,7 @@ func (m *Joiner) neighbours(k uint64, i, j int) (reasons []string) {
 	switch set := first.Flags & (altmark.First | altmark.ClockStep | altmark.CounterReset); {
 	case i == 0:
 	case !first.has:
-		reasons = append(reasons, m.path.Points[0].Switch+": no report, which tells whether packets were marked")
+		reasons = append(reasons, m.path.Points[0].Switch+": no report, which shows whether packets were marked")
 	case set != 0:
 		reasons = append(reasons, fmt.Sprintf("%s: %s", m.path.Points[0].Switch, set))
 	}
@@ -256,11 +256,11 @@ func (m *Joiner) later(k uint64, p int) (reasons []string) {
 	for _, q := range []uint64{k + 1, k + 2} {
 		switch r := m.report(q, p); {
 		case !r.has:
-			return []string{fmt.Sprintf("%s: no report of period %d, which tells of late packets", name, q)}
+			return []string{fmt.Sprintf("%s: no report of period %d, which shows late packets", name, q)}
 		case r.conflict:
-			return []string{fmt.Sprintf("%s: period %d, which tells of late packets, has two reports that differ", name, q)}
+			return []string{fmt.Sprintf("%s: period %d, which shows late packets, has two reports that differ", name, q)}
 		case r.Flags&anew != 0:
-			return []string{fmt.Sprintf("%s: period %d, which tells of late packets, is flagged %s", name, q, r.Flags&anew)}
+			return []string{fmt.Sprintf("%s: period %d, which shows late packets, is flagged %s", name, q, r.Flags&anew)}
 		}
 	}
 	return nil
@@ -282,7 +282,7 @@ func (m *Joiner) pulses(k uint64, i, j int) (reasons []string) {
 	for _, q := range []uint64{k - 1, k, k + 1} {
 		sent := m.report(q, 0)
 		if !sent.has {
-			say("%s: no report of period %d, which tells of its pulse", first, q)
+			say("%s: no report of period %d, which shows its pulse", first, q)
 			continue
 		}
 		if len(m.stages[0]) > 1 && sent.Captures > 1 { // a lost pulse and a late packet would compensate each other
@@ -293,7 +293,7 @@ func (m *Joiner) pulses(k uint64, i, j int) (reasons []string) {
 			name, came := m.path.Points[p].Switch, m.report(q, p)
 			switch {
 			case !came.has:
-				say("%s: no report of period %d, which tells of its pulse", name, q)
+				say("%s: no report of period %d, which shows its pulse", name, q)
 			case sent.Captures == 1 && came.Captures == 1 &&
 				(came.Digest != sent.Digest || p > 0 && m.pulseOf(q, p).Captures != 1):
 				say("%s: %s took another packet for the pulse of period %d than %s", Pulses, name, q, first)
@@ -342,7 +342,7 @@ func (m *Joiner) delay(k uint64, i, j int) (d pairDelay) {
 	if m.oneKernel(a, b) {
 		flags &^= altmark.Unsynchronised
 	} else if apart := a.Clock.Error + b.Clock.Error; apart > m.clockError(i, j) {
-		d.reason = fmt.Sprintf("%s: by what their kernels say the clocks of %s and %s may differ by %v, A is %v",
+		d.reason = fmt.Sprintf("%s: by their kernels' reports the clocks of %s and %s may differ by %v, A is %v",
 			altmark.Unsynchronised, m.path.Points[i].Switch, m.path.Points[j].Switch, apart, m.clockError(i, j))
 	}
 	d.valid = !flags.VoidsDelay() && d.reason == "" && len(m.split(k)) == 0

@@ -52,7 +52,7 @@ func TestAltMarkNeighbours(t *testing.T) {
 		if i == 0 && p.Number == 12 {
 			p.Flags = altmark.LatePulse
 		}
-	}), "10 mp1>mp3 flagged delay 6ms: mp1: no report of period 9, which tells of its pulse",
+	}), "10 mp1>mp3 flagged delay 6ms: mp1: no report of period 9, which shows its pulse",
 		"11 mp1>mp3 ok lost 0 delay 6ms jitter 0s",
 		"12 mp1>mp3 flagged: mp1: late-pulse", "13 mp1>mp3 flagged delay 6ms: mp1: late-pulse in period 12")
 	wantLines(t, run(altmark.Step, func(i int, p *altmark.Period) {
@@ -93,7 +93,7 @@ func TestAltMarkBegunAnew(t *testing.T) {
 	for flag, word := range map[altmark.Flags]string{altmark.First: "first", altmark.ClockStep: "clock-step",
 		altmark.CounterReset: "counter-reset"} {
 		for _, at := range []uint64{11, 12} {
-			want := fmt.Sprintf("10 mp1>mp3 flagged delay 6ms: mp3: period %d, which tells of late packets, is flagged %s", at,
+			want := fmt.Sprintf("10 mp1>mp3 flagged delay 6ms: mp3: period %d, which shows late packets, is flagged %s", at,
 				word)
 			got := run(func(p *altmark.Period) {
 				if p.Number == at {

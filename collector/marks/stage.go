@@ -118,13 +118,13 @@ func (m *Joiner) elsewhere(k uint64) (reasons []string) {
 		name := m.stages[m.watched-1][n].Switch
 		switch {
 		case !r.has:
-			say("%s: no report, which tells whether packets leave the graph", name)
+			say("%s: no report, which shows whether packets leave the graph", name)
 		case r.Packets > 0 || r.Captures > 0:
 			say("%s: %s counted %d packets, and is not of the graph", OffGraph, name, r.Packets)
 		case r.conflict:
-			say("%s: two reports that differ, which tell whether packets leave the graph", name)
+			say("%s: two reports that differ, which show whether packets leave the graph", name)
 		case r.Flags.VoidsLoss():
-			say("%s: %s in the report that tells whether packets leave the graph", name, r.Flags)
+			say("%s: %s in the report that shows whether packets leave the graph", name, r.Flags)
 		}
 		for _, q := range []uint64{k - 2, k + 2} {
 			if e := m.find(q); e != nil && e.parts[m.watched-1][n].Flags&altmark.OutOfWindow != 0 {

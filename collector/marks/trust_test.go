@@ -40,7 +40,7 @@ func TestAltMarkClockTrust(t *testing.T) {
 			"10 mp1>mp3 ok lost 1 delay 9ms", nil},
 		{"two that are within A, but not of each other", [2]altmark.Clock{said("a", 0, 500*us), said("b", 0, 600*us)},
 			[2]bool{},
-			"10 mp1>mp3 flagged lost 1: unsynchronised: by what their kernels say the clocks of mp1 and mp3 may differ by " +
+			"10 mp1>mp3 flagged lost 1: unsynchronised: by their kernels' reports the clocks of mp1 and mp3 may differ by " +
 				"1.1ms, A is 1ms", nil},
 		{"nobody knows", [2]altmark.Clock{said("", 0, 0), said("", 0, 0)}, [2]bool{true, true},
 			"10 mp1>mp3 flagged lost 1: mp1: unsynchronised: the kernel says; mp3: unsynchronised: the kernel says", nil},

@@ -78,9 +78,9 @@ func Join(views []View) (*Topology, error) {
 				j.t.Links = append(j.t.Links, Link{e, s.far})
 			}
 		case heard:
-			j.leaveOut("%s says that %s is at the other end, and that says %s: no link", e, s.far, back.far)
+			j.leaveOut("%s reports %s at the other end, but that port reports %s: no link", e, s.far, back.far)
 		default:
-			j.leaveOut("%s says that %s is at the other end, which hears nobody there: no link", e, s.far)
+			j.leaveOut("%s reports %s at the other end, but that port has no neighbour: no link", e, s.far)
 		}
 	}
 	for _, far := range slices.SortedFunc(maps.Keys(claims), End.compare) {
@@ -117,7 +117,7 @@ func (j *join) view(v *View) error {
 			continue
 		}
 		if other, twice := by.all[by.value]; twice {
-			j.note("%s and another switch have the same %s %s, which tells nobody apart", v.Name, what, by.value)
+			j.note("%s and another switch have the same %s %s, which identifies neither", v.Name, what, by.value)
 			_, by.all[by.value] = other, nil
 			continue
 		}
@@ -165,7 +165,7 @@ func (j *join) who(e End, n Neighbor) (says, bool) {
 			return says{End{view.Name, port}, view}, true
 		}
 	}
-	j.leaveOut("%s says that %s is at the other end with port id %q and description %q, which are no ports of it: no link",
+	j.leaveOut("%s reports %s at the other end with port id %q and description %q, which are no ports of it: no link",
 		e, view.Name, n.PortID, n.PortDescribe)
 	return says{}, false
 }
@@ -227,9 +227,9 @@ func (j *join) unasked(far End, from []End) {
 	}
 	switch {
 	case len(from) > 1:
-		j.leaveOut("%v say each that %s is at the other end: no link", from, far)
+		j.leaveOut("%v each report %s at the other end: no link", from, far)
 	case far.Port == "" || !validPort(far.Port):
-		j.leaveOut("%s says that %s is at the other end, with port id %q: no link", from[0], far.Node, far.Port)
+		j.leaveOut("%s reports %s at the other end, with port id %q: no link", from[0], far.Node, far.Port)
 	default:
 		j.t.Links = append(j.t.Links, Link{from[0], far})
 	}

@@ -282,7 +282,7 @@ func TestJoinOthers(t *testing.T) {
 	for _, want := range []string{
 		`- {a: "a:p2", b: "b:p2"}`, `- {a: "a:p1", b: "x:7"}`, `- {a: "b:p1", b: "x-c-y:8"}`, `- {name: "x-c-y"}`,
 		"# x was not asked: what it is and which links it has besides is not known",
-		"have the same system name d, which tells nobody apart", "# a has the switch id 5, as another has",
+		"have the same system name d, which identifies neither", "# a has the switch id 5, as another has",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s\nwant %s", got, want)

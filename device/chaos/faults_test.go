@@ -234,7 +234,7 @@ func TestInjectedClockStep(t *testing.T) {
 			}
 			good := func() bool {
 				_, flags, clock := period()
-				return flags == "" && strings.HasPrefix(clock, "the kernel's clock says a maximum error of")
+				return flags == "" && strings.HasPrefix(clock, "the kernel's clock has a maximum error of")
 			}
 			p.until("a good period", good)
 			// Forward, so that periods have new numbers.

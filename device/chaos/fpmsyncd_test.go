@@ -135,7 +135,7 @@ func TestFPMSyncd(t *testing.T) {
 	if _, err := io.ReadAll(conn); err != nil && !strings.Contains(err.Error(), "reset") {
 		t.Errorf("what is no FPM: %v, want the end", err)
 	}
-	z.says("waiting zebra is not connected; the 2 routes that it told stay")
+	z.says("waiting zebra is not connected; the 2 routes that it sent stay")
 
 	answer, err := daemons.Health(t.Context(), daemons.Question{Name: "fpmsyncd", Addr: p.server.Addr, Live: true,
 		Timeout: patience})

@@ -125,7 +125,7 @@ func (e endsOfLives) WithAttrs([]slog.Attr) slog.Handler { return e }
 func (e endsOfLives) WithGroup(string) slog.Handler { return e }
 
 func (e endsOfLives) Handle(_ context.Context, r slog.Record) error {
-	if strings.HasSuffix(r.Message, " starts anew") {
+	if strings.HasSuffix(r.Message, " starts again") {
 		e.n.Add(1)
 	}
 	return nil
@@ -411,7 +411,7 @@ func TestUnwellDatabases(t *testing.T) {
 		}},
 		{"syncd gone", true, func(p *plant) {
 			p.stops["syncd"]()
-			p.unhealthy("orchagent", "syncd is gone: nobody takes requests")
+			p.unhealthy("orchagent", "syncd is gone: no process accepts requests")
 			p.stops["syncd"] = p.start("syncd")
 		}},
 		{"a chip that hangs", false, func(p *plant) {

@@ -35,8 +35,8 @@ func TestForgedRequestsGoOn(t *testing.T) {
 			}
 		}
 	}()
-	p.doubted("somebody else makes requests in ASIC_DB")
-	many := regexp.MustCompile(`^the state of the ASIC is unknown: somebody else makes requests in ASIC_DB: ` +
+	p.doubted("another process makes requests in ASIC_DB")
+	many := regexp.MustCompile(`^the state of the ASIC is unknown: another process makes requests in ASIC_DB: ` +
 		`[1-9]\d+ in the last minute`)
 	p.until("orchagent says how many there are", func() bool {
 		state, _, err := daemons.ReadState(p.Context(), p.redis, "orchagent")

@@ -247,7 +247,7 @@ func TestSwitchPageAlone(t *testing.T) {
 	}
 	t.Cleanup(engine.Close)
 	if _, err := switchpage.New(switchpage.Config{Engine: engine, Redis: p.redis, Addr: ":0"}); err == nil ||
-		!strings.Contains(err.Error(), "can be reached by others") {
+		!strings.Contains(err.Error(), "can be reached by other hosts") {
 		t.Errorf(":0 without users: %v", err)
 	}
 	s, err := switchpage.New(switchpage.Config{Engine: engine, Redis: p.redis, Addr: "127.0.0.1:0"})
@@ -270,7 +270,7 @@ func TestSwitchPageAlone(t *testing.T) {
 		if r.StatusCode != code {
 			t.Errorf("Host %q: %s, want %d", host, r.Status, code)
 		}
-		if code == 200 && !strings.Contains(text, "nobody answers: syncd is not running") {
+		if code == 200 && !strings.Contains(text, "no answer: syncd is not running") {
 			t.Errorf("without syncd the drops are not said to be unknown:\n%s", text)
 		}
 	}
@@ -292,7 +292,7 @@ func TestSwitchPageAlone(t *testing.T) {
 	p.until("the page has all else while syncd hangs", func() bool {
 		r, text := webtest.Get(t, s, "/drops", func(q *http.Request) { q.Host = "localhost" })
 		return r.StatusCode == http.StatusOK && strings.Contains(text, "syncd has not answered") &&
-			strings.Contains(text, "orchagent has not been heard of for 5s") &&
+			strings.Contains(text, "orchagent has not reported for 5s") &&
 			!strings.Contains(text, "syncd has not been heard of") // for which there is an alarm here
 	})
 }

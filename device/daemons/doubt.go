@@ -169,7 +169,7 @@ func (s *signs) look(ctx context.Context) sairedis.Sign {
 	case run != "" && s.run != "" && run != s.run:
 		return sairedis.Sign{Gone: "another syncd has begun, with a fresh chip", Replaced: true}
 	case !listens:
-		return sairedis.Sign{Gone: "syncd is gone: nobody takes requests"}
+		return sairedis.Sign{Gone: "syncd is gone: no process accepts requests"}
 	case run == "": // SONiC's syncd
 		return s.lookAtNameless(ctx)
 	case !heard:
@@ -184,7 +184,7 @@ func (s *signs) lookAtNameless(ctx context.Context) sairedis.Sign {
 		return sairedis.Sign{}
 	}
 	if knows, err := sairedis.Knows(ctx, s.redis); err == nil && !knows {
-		return sairedis.Sign{Gone: "another syncd has begun, and was not told what to count"}
+		return sairedis.Sign{Gone: "another syncd has begun, and has no list of counters to poll"}
 	}
 	return sairedis.Sign{}
 }

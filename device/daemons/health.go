@@ -146,9 +146,9 @@ func (h *health) beat(ctx context.Context, r *swss.Redis, log *slog.Logger) erro
 		cancel()
 		if failed := err != nil && ctx.Err() == nil; failed != told {
 			if told = failed; failed {
-				log.Error(h.name+" cannot tell how it is", "because", swss.Why(err))
+				log.Error(h.name+" cannot report its health", "because", swss.Why(err))
 			} else {
-				log.Info(h.name + " can tell again how it is")
+				log.Info(h.name + " can report its health again")
 			}
 		}
 		select {
@@ -231,7 +231,7 @@ func (h *health) whole(ctx context.Context, state DaemonState, watch *drift.Watc
 	if hears != nil {
 		beat, cancel := context.WithTimeout(ctx, beatLife/4)
 		if hears(beat) != nil {
-			reason, since = "its connection that tells of changes does not answer", h.clock()
+			reason, since = "its connection for notifications does not answer", h.clock()
 		}
 		cancel()
 	}

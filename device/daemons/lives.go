@@ -51,7 +51,7 @@ func runLives(ctx context.Context, r *swss.Redis, h *health, log *slog.Logger, l
 				rest = minRest
 			}
 			h.tell(why)
-			log.Warn(h.name+" starts anew", "because", why)
+			log.Warn(h.name+" starts again", "because", why)
 			if _, err := r.Mend(ctx); err != nil {
 				log.Warn(h.name+": mending", "error", err)
 			}

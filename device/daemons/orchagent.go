@@ -438,7 +438,7 @@ func (c Common) alive(o *Orchagent) func(context.Context) error {
 // according to STATE_DB may not be.
 func (c Common) met(ctx context.Context, asic *sairedis.Agent) error {
 	if why := asic.Anew(); why != "" {
-		if _, err := c.doubt.tell(ctx, "its view is made anew, since "+why); err != nil {
+		if _, err := c.doubt.tell(ctx, "its view is built again, because "+why); err != nil {
 			return err
 		}
 	}

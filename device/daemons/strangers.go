@@ -44,7 +44,7 @@ func (s *strangers) leave(ctx context.Context, tell func(why string)) error {
 	}
 	last := time.Now()
 	var seen []time.Time
-	for s.log.Warn("orchagent waits until nobody else makes requests in ASIC_DB", "for", s.quiet); ; {
+	for s.log.Warn("orchagent waits until no other process makes requests in ASIC_DB", "for", s.quiet); ; {
 		n, err := sairedis.Strangers(ctx, s.redis)
 		if err != nil {
 			return err

@@ -157,7 +157,7 @@ func RunSyncdOn(ctx context.Context, r *swss.Redis, asic sai.API, c Common) erro
 	c.faults = newDesk(h, r, c)
 	live := func(ctx context.Context, h *health, claim *swss.Claim) error {
 		if used {
-			return errors.New("syncd would begin anew, but its ASIC is not as new")
+			return errors.New("syncd cannot start again, because its ASIC is no longer in its initial state")
 		}
 		used = true
 		c := c.of(h, claim)

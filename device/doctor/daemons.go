@@ -28,12 +28,12 @@ func daemonChecks() []check {
 // daemon checks the state that a daemon reports, and whether its mark belongs to another process.
 func daemon(ctx context.Context, p *patient, name string) answer {
 	state, heard, err := daemons.ReadState(ctx, p.r, name)
-	start := fmt.Sprintf("tamtam run %s, or see what it says with --verbose", name)
+	start := fmt.Sprintf("tamtam run %s, or read its log with --verbose", name)
 	switch {
 	case err != nil:
 		return unknown("%s", swss.Why(err))
 	case !heard && name == "syncd" && foreignSyncd(ctx, p):
-		return unknown("the syncd of this ASIC_DB is not tamtam's: it says nothing of itself")
+		return unknown("the syncd of this ASIC_DB is not tamtam's: it reports no health")
 	case !heard:
 		return fail(start, "nothing was heard of it for 5 s")
 	}
@@ -42,7 +42,7 @@ func daemon(ctx context.Context, p *patient, name string) answer {
 		since = state.Since.UTC().Format(time.RFC3339)
 	}
 	if other := takenBy(ctx, p, name, state.Owner); other != "" {
-		return fail("stop one of the two; if there is one, somebody else wrote its row",
+		return fail("stop one of the two; if there is only one, another client wrote its row",
 			"two processes: %.16s speaks, and the mark in %s", state.Owner, other)
 	}
 	if why, err := daemons.Stranger(ctx, p.r, name, state); err != nil {

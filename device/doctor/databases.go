@@ -126,7 +126,7 @@ func rows(ctx context.Context, p *patient) answer {
 		more = fmt.Sprintf("; and %d more", n)
 	}
 	found := fmt.Sprintf("%s: %s%s", strings.Join(sums, ", "), strings.Join(first, "; "), more)
-	const change = "change the rows of CONFIG_DB as the reasons say"
+	const change = "correct the rows of CONFIG_DB by their reasons"
 	if count[schema.StatusFailed] > 0 {
 		return fail(change, "%s", found)
 	}
@@ -156,7 +156,7 @@ func asicSwitch(ctx context.Context, p *patient) answer {
 		return unknown("%s", swss.Why(err))
 	}
 	ids, err := d.Client().HLen(ctx, protocol.KeyVIDToRID).Result()
-	const begin = "start syncd, then orchagent, and see what they say with --verbose"
+	const begin = "start syncd, then orchagent, and read their logs with --verbose"
 	switch {
 	case err != nil:
 		return unknown("%s: %s", protocol.KeyVIDToRID, swss.Why(err))
@@ -223,7 +223,7 @@ func counters(ctx context.Context, p *patient) answer {
 	}
 	switch {
 	case len(ports) == 0:
-		return warn("configure a row of PORT, and see what orchagent says",
+		return warn("configure a row of PORT, and read orchagent's log",
 			"COUNTERS_PORT_NAME_MAP is not there: no port has counters")
 	case len(missing) > 0:
 		return fail("see whether syncd works, and FLEX_COUNTER_TABLE in CONFIG_DB",

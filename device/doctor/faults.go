@@ -30,12 +30,12 @@ func faults(ctx context.Context, p *patient) answer {
 	case left != "":
 		return fail("start it again, or redis-cli config set maxmemory", "%s ended while it kept Redis full on purpose", left)
 	case len(unread) > 0:
-		return warn("redis-cli -n 6 del 'TAMTAM_FAULT|NAME'", "rows that nobody can read: %v", errors.Join(unread...))
+		return warn("redis-cli -n 6 del 'TAMTAM_FAULT|NAME'", "rows that cannot be read: %v", errors.Join(unread...))
 	case len(told) > 0:
 		return warn("look again in a few seconds", "%d were over within the last seconds", len(told))
 	case len(takers) > 0:
 		return warn("start them without --allow-faults where faults are not meant to be",
-			"none, but whoever reaches Redis can inject them into %s", strings.Join(takers, ", "))
+			"none, but every client of Redis can inject faults into %s", strings.Join(takers, ", "))
 	}
-	return well("none, and nobody takes any")
+	return well("none, and no daemon accepts any")
 }

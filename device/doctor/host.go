@@ -34,7 +34,7 @@ func hostChecks() []check {
 
 func gnmiPort(ctx context.Context, p *patient) answer {
 	if err := mgmt.Probe(ctx, p.GNMI); err != nil {
-		return fail("tamtam run mgmtd, or say with --gnmi where it listens", "%v", err)
+		return fail("tamtam run mgmtd, or give its address with --gnmi", "%v", err)
 	}
 	return well("%s answers", p.GNMI)
 }
@@ -56,7 +56,7 @@ func certificate(ctx context.Context, p *patient) answer {
 	case errors.As(err, &op) && op.Op == "dial":
 		return unknown("%v", err)
 	case err != nil:
-		return fail("see what mgmtd says with --verbose", "%s: %v", p.GNMI, err)
+		return fail("read mgmtd's log with --verbose", "%s: %v", p.GNMI, err)
 	}
 	defer conn.Close()
 	return p.judge(conn.(*tls.Conn).ConnectionState().PeerCertificates)
@@ -64,7 +64,7 @@ func certificate(ctx context.Context, p *patient) answer {
 
 func (p *patient) judge(chain []*x509.Certificate) answer {
 	if len(chain) == 0 {
-		return fail("see what mgmtd says with --verbose", "the server shows no certificate")
+		return fail("read mgmtd's log with --verbose", "the server shows no certificate")
 	}
 	cert, now := chain[0], p.Now()
 	until := cert.NotAfter.UTC().Format(time.DateOnly)
@@ -91,12 +91,12 @@ func (p *patient) verify(chain []*x509.Certificate) answer {
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return unknown("valid until %s; who has signed it was not looked at: %v",
+		return unknown("valid until %s; its issuer was not checked: %v",
 			chain[0].NotAfter.UTC().Format(time.DateOnly), err)
 	}
 	roots, between := x509.NewCertPool(), x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(text) {
-		return fail("say with --tls-ca where the CA is", "%s has no certificate", file)
+		return fail("give the file of the CA with --tls-ca", "%s has no certificate", file)
 	}
 	for _, c := range chain[1:] {
 		between.AddCert(c)
@@ -174,7 +174,7 @@ func dataDir(_ context.Context, p *patient) answer {
 	info, err := os.Stat(p.Data)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return warn("mgmtd makes it; or say with --data where it is", "%s is not there", p.Data)
+		return warn("mgmtd makes it; or give its directory with --data", "%s is not there", p.Data)
 	case err != nil:
 		return unknown("%v", err)
 	case !info.IsDir():

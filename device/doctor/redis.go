@@ -41,7 +41,7 @@ func reach(ctx context.Context, p *patient) answer {
 		return fail("--redis-user and --redis-password-file, or username and password_path in database_config.json, "+
 			"for the daemons too", "at %s: %s", p.r.Addr(), swss.Why(err))
 	} else if err != nil {
-		return fail("start Redis, or say with --redis where it is", "at %s: %s", p.r.Addr(), swss.Why(err))
+		return fail("start Redis, or give its address with --redis", "at %s: %s", p.r.Addr(), swss.Why(err))
 	}
 	took := time.Since(start)
 	p.info = map[string]string{}
@@ -66,7 +66,7 @@ func parseInfo(text string) map[string]string {
 
 // notSaid returns the result for information that the server does not provide. For example, the server that is embedded
 // in tamtam up lacks some.
-func notSaid(what string) answer { return unknown("the server does not say its %s", what) }
+func notSaid(what string) answer { return unknown("the server does not report its %s", what) }
 
 func (p *patient) number(of map[string]string, name string) (uint64, bool) {
 	n, err := strconv.ParseUint(of[name], 10, 64)
@@ -107,7 +107,7 @@ func role(_ context.Context, p *patient) answer {
 	case "master":
 		return well("master")
 	default:
-		return fail("redis-cli replicaof no one, or say with --redis where the master is",
+		return fail("redis-cli replicaof no one, or give the master's address with --redis",
 			"%s of %s:%s, link %s: it takes no writes, or loses them", r, p.info["master_host"],
 			p.info["master_port"], p.info["master_link_status"])
 	}
@@ -203,7 +203,7 @@ func databases(ctx context.Context, p *patient) answer {
 	for _, name := range used {
 		d := p.r.DB(name)
 		if _, err := d.Client().DBSize(ctx).Result(); err != nil {
-			return fail("databases in redis.conf must be at least 16, and database_config.json must say where they are",
+			return fail("databases in redis.conf must be at least 16, and database_config.json must have their places",
 				"%s, number %d: %s", name, d.ID(), swss.Why(err))
 		}
 	}

@@ -135,7 +135,7 @@ func refusal(ctx context.Context, r *swss.Redis, daemons []string) error {
 	if len(gone) > 0 {
 		why = append(why, strings.Join(gone, ", ")+": nothing was heard for 5 s")
 	}
-	return fmt.Errorf("%w: nobody injects this fault (%s)", ErrRefused, strings.Join(why, "; "))
+	return fmt.Errorf("%w: no daemon injects this fault (%s)", ErrRefused, strings.Join(why, "; "))
 }
 
 // ask sends a request and waits for the answer.

@@ -201,7 +201,7 @@ func (d *Desk) answer(ctx context.Context, q swss.KeyOpFieldsValues) {
 	defer cancel()
 	to := q.Key
 	if !strings.HasPrefix(to, answers) || len(to) > longest {
-		d.log.Warn("faults on purpose: a request that nobody waits for", "channel", to[:min(len(to), longest)])
+		d.log.Warn("faults on purpose: a request without a waiting client", "channel", to[:min(len(to), longest)])
 		return
 	}
 	say := func(ctx context.Context, p redis.Cmdable, op, text string, row swss.FieldValues) error {
@@ -244,7 +244,7 @@ func (d *Desk) inject(ctx context.Context, row swss.FieldValues, done func(redis
 		return err
 	}
 	if err := d.tell(ctx, append(d.List(), n.Injected)); err != nil {
-		return fmt.Errorf("fault %s: it cannot be told, so it is not injected: %w", f.Kind, err)
+		return fmt.Errorf("fault %s: it cannot be reported, so it is not injected: %w", f.Kind, err)
 	}
 	d.log.Warn("a fault on purpose", "fault", n.Fault.String(), "until", n.Until)
 	answered := false

@@ -127,7 +127,7 @@ func TestRefused(t *testing.T) {
 			{cleared, "(orchagent: started without --allow-faults; syncd, tammgrd, mgmtd: nothing was heard for 5 s)"},
 			{injected, "(syncd: nothing was heard for 5 s)"},
 			{named, "(orchagent: started without --allow-faults)"},
-			{Check(t.Context(), r), "refused: nobody injects this fault"},
+			{Check(t.Context(), r), "refused: no daemon injects this fault"},
 		} {
 			if !errors.Is(tt.err, ErrRefused) || !strings.Contains(tt.err.Error(), tt.want) {
 				t.Errorf("%v, want %s", tt.err, tt.want)
@@ -199,7 +199,7 @@ func TestRedisFull(t *testing.T) {
 		if err != nil || !strings.Contains(alarm[schema.AlarmText], "Redis is full") || alarm[schema.AlarmCreated] == "" {
 			t.Error(alarm, err)
 		}
-		for _, want := range []string{"it cannot be told, so it is not injected", "there is one already: Redis is full"} {
+		for _, want := range []string{"it cannot be reported, so it is not injected", "there is one already: Redis is full"} {
 			f := Fault{Kind: SAIFail}
 			if strings.Contains(want, "already") {
 				f = Fault{Kind: RedisFull}

@@ -44,7 +44,7 @@ func (l List) JSON() any {
 // WriteText writes the list as a table.
 func (l List) WriteText(w io.Writer) error {
 	if len(l.Faults) == 0 {
-		_, err := fmt.Fprintf(w, "no faults; they are taken by: %s\n", cmp.Or(strings.Join(l.Takers, ", "), "nobody"))
+		_, err := fmt.Fprintf(w, "no faults; daemons that accept them: %s\n", cmp.Or(strings.Join(l.Takers, ", "), "none"))
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

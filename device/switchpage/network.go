@@ -17,7 +17,7 @@ func (t *tables) network(s *web.Switch) web.Network {
 // neighbours returns the switch with the neighbours at its ports.
 func neighbours(s *web.Switch, heard map[string]swss.FieldValues) web.Network {
 	n := web.Network{
-		Source: "what neighbours say by LLDP; who does not speak it is not here, and what is lost on the way is not known",
+		Source: "LLDP data of neighbours; devices without LLDP are not here, and losses on the way are not known",
 		Nodes:  []web.Node{{Name: s.Name}},
 	}
 	chassis := map[string]string{} // of each neighbour
@@ -31,7 +31,7 @@ func neighbours(s *web.Switch, heard map[string]swss.FieldValues) web.Network {
 			far = "the neighbour at " + port.Name
 		}
 		if other, known := chassis[far]; known && other != id { // another neighbour with the same name
-			far += " (chassis " + cmp.Or(id, "not told, at "+port.Name) + ")"
+			far += " (chassis " + cmp.Or(id, "not reported, at "+port.Name) + ")"
 		}
 		if _, known := chassis[far]; !known {
 			chassis[far] = id

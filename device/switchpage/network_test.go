@@ -42,7 +42,7 @@ func TestNamesakes(t *testing.T) {
 	for _, l := range n.Links {
 		far = append(far, l.B.Node)
 	}
-	const two, three = "localhost (chassis c2)", "localhost (chassis not told, at Ethernet16)"
+	const two, three = "localhost (chassis c2)", "localhost (chassis not reported, at Ethernet16)"
 	const four = "the neighbour at Ethernet20"
 	if !slices.Equal(names, []string{"leaf1", "localhost", two, three, four}) ||
 		!slices.Equal(far, []string{"localhost", two, "localhost", two, three, four}) {

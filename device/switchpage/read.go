@@ -129,7 +129,7 @@ func (t *tables) troubles() (list []string) {
 		if _, _, heard := t.heard(daemon); heard || alarms[daemon+"-silent"] != nil || t.Err() != nil {
 			continue
 		}
-		list = append(list, fmt.Sprintf("%s has not been heard of for %v: what it tells may be older", daemon,
+		list = append(list, fmt.Sprintf("%s has not reported for %v: its data may be older", daemon,
 			schema.HealthLife))
 	}
 	if _, why := t.polled(); why != "" {

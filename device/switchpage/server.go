@@ -71,7 +71,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("the page: %w", err)
 	}
 	if !cfg.Engine.AsksLogin() {
-		cfg.Log.Warn("the page asks for no login: whoever can connect may look", "addr", cfg.Addr)
+		cfg.Log.Warn("the page requires no login: every client may see it", "addr", cfg.Addr)
 	}
 	cfg.Log.Info("the page is served", "url", s.web.URL())
 	return s, nil
@@ -79,12 +79,12 @@ func New(cfg Config) (*Server, error) {
 
 // lacks returns the pages that one switch cannot fill, each with the reason.
 func lacks() map[string]string {
-	const several = "it is joined from what several switches say, and this is the page of one. "
+	const several = "it is joined from the reports of several switches, and this is the page of one. "
 	collector := "A collector has it: tamtam-collectd."
 	return map[string]string{
 		"/flows":   "the way of a flow, and its times: " + several + collector,
 		"/packets": "the way of a packet: " + several + collector + " Packets that were dropped here are among the drops.",
-		"/sources": "nobody sends to a switch what others have seen. " + collector,
+		"/sources": "other devices do not send their measurements to a switch. " + collector,
 	}
 }
 

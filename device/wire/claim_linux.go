@@ -102,7 +102,7 @@ func holderIn(list io.Reader, index int) string {
 
 // unsigned returns the description of a holder that does not describe itself.
 func unsigned(index int) string {
-	return "a process that does not say which it is: it has the abstract Unix socket " + claimPrefix(index) +
+	return "a process that cannot be identified: it has the abstract Unix socket " + claimPrefix(index) +
 		" (ss -xap shows whose it is)"
 }
 

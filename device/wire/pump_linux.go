@@ -131,7 +131,7 @@ func Run(ctx context.Context, cfg Config) error {
 	}
 	defer listen.close()
 	if deaf != nil {
-		p.Log.Warn("the kernel does not tell of links, they are looked at", "every", lookPeriod, "error", deaf)
+		p.Log.Warn("the kernel does not report changes of links, so they are polled", "every", lookPeriod, "error", deaf)
 	}
 	stop := context.AfterFunc(ctx, wake.wake)
 	defer stop()
@@ -458,7 +458,7 @@ func (p *pump) follow(now time.Time) {
 func (p *pump) countDrops(l *line) {
 	switch n, stuck := l.lost(); {
 	case stuck:
-		err := errors.New("the kernel has no offload header for a frame, and gives none after it; the ring is made anew")
+		err := errors.New("the kernel has no offload header for a frame, and gives none after it; the ring is created again")
 		p.lose(l, Malformed, int(n), 0, errors.Join(err, l.remakeRing()))
 	case n > 0:
 		p.lose(l, RingFull, int(n), 0, errors.New("this process did not come to read them"))

@@ -258,7 +258,7 @@ func (d *daemon) tellNetwork() {
 	}
 	for _, n := range d.Join.Topology.Nodes {
 		if n.Kind == topology.Switch && n.ID == 0 {
-			d.Logger.Warn("topology: a switch has no id: what stamps say of it is not told by its name", "file",
+			d.Logger.Warn("topology: a switch has no id: its stamps are shown without its name", "file",
 				d.Topology, "switch", n.Name)
 		}
 	}

@@ -184,7 +184,7 @@ func TestDamagedLog(t *testing.T) {
 			whole, flagged, doubted)
 	}
 	for _, want := range []string{"the log is damaged: messages that were not joined cannot be read",
-		"partition=tailstamp-0 from=21 to=22", "some partition would be given to nobody"} {
+		"partition=tailstamp-0 from=21 to=22", "a partition would have no worker"} {
 		if !strings.Contains(d.said.String(), want) {
 			t.Errorf("%q is not said: %s", want, d.said.String())
 		}

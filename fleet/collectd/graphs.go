@@ -74,7 +74,7 @@ func (d *daemon) doubtGraphs(ctx context.Context, since time.Time) error {
 				continue
 			}
 			if err := s.DoubtSince(ctx, since); err != nil {
-				return fmt.Errorf("rows since then lack the flag: the log is not told: %w", err)
+				return fmt.Errorf("rows since then lack the flag: the log was not notified: %w", err)
 			}
 		}
 	}

@@ -20,7 +20,7 @@ func receive(s *session, leaves map[string]string, period string) {
 // foreign marks. A period without that information is by the chip's own clock.
 func TestWatchClock(t *testing.T) {
 	s := startSwitch(t, "127.0.0.1:0")
-	const says, boot = "the kernel's clock says a maximum error of 2ms", "01234567-89ab-cdef-ffff-ffffffffffff"
+	const says, boot = "the kernel's clock has a maximum error of 2ms", "01234567-89ab-cdef-ffff-ffffffffffff"
 	n := configNote("initiator")
 	n.Update = append(n.Update, note("s", "config",
 		`clock-trust "declared"`, `clock-error "5000000"`, `foreign-marks "drop"`).GetUpdate()...)

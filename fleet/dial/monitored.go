@@ -18,13 +18,13 @@ import (
 // are no graphs, no flow group has one.
 func Monitored(ctx context.Context, t *topology.Topology, o Options) (f File, notes []string, err error) {
 	if t.LeftOut > 0 {
-		return f, nil, errors.New("the topology lacks links of which the ends do not say the same, and packets may take " +
+		return f, nil, errors.New("the topology lacks links whose ends report different neighbours, and packets may take " +
 			"them: want a file of it that has them, or has not, as tamtam collect topology prints it")
 	}
 	var all []Session
 	for _, n := range t.Nodes {
 		if n.Kind == topology.Switch && n.Target == "" {
-			return f, nil, fmt.Errorf("switch %s: the topology does not say how to reach it: want its target, HOST:PORT", n.Name)
+			return f, nil, fmt.Errorf("switch %s: the topology has no address for it: want its target, HOST:PORT", n.Name)
 		}
 	}
 	for _, n := range t.Nodes {
@@ -168,7 +168,7 @@ func (w wires) ways(from, to []string) (map[string][]string, error) {
 	for _, end := range to {
 		for _, l := range marks.ShortestWays(w.cables, from, []string{end}) {
 			if w.unknown[l.From] {
-				return nil, fmt.Errorf("packets may pass %s, and the topology does not say what that is: want a switch or a host",
+				return nil, fmt.Errorf("packets may pass %s, and the topology does not define it: want a switch or a host",
 					l.From)
 			}
 			if !slices.Contains(on[l.From], l.To) {

@@ -124,7 +124,7 @@ func Hear(ctx context.Context, targets []string, o Options) (*topology.Topology,
 		views = append(views, v)
 	}
 	if len(views) == 0 {
-		return nil, fmt.Errorf("no switch says whom it hears: %s", strings.Join(notes, "; "))
+		return nil, fmt.Errorf("no switch reports LLDP neighbours: %s", strings.Join(notes, "; "))
 	}
 	t, err := topology.Join(views)
 	if err != nil {

@@ -175,7 +175,7 @@ func TestGraphsUnknown(t *testing.T) {
 		want  string
 	}{
 		{"a-s s-b a-x x-b", topology.Unknown,
-			"packets may pass x, and the topology does not say what that is: want a switch or a host"},
+			"packets may pass x, and the topology does not define it: want a switch or a host"},
 		{"a-s s-b a-x x-b", topology.Host, "[]"},
 		{"a-s s-b a-x x-y y-b", topology.Unknown, "[]"},
 		{"a-x x-b s-b", topology.Unknown, "packets may pass x"},
@@ -256,7 +256,7 @@ func TestMonitored(t *testing.T) {
 	n.Nodes[1].Target = other
 	n.Nodes[0].Target = ""
 	if _, _, err := Monitored(t.Context(), n, o); err == nil || !strings.Contains(err.Error(),
-		"switch a: the topology does not say how to reach it") {
+		"switch a: the topology has no address for it") {
 		t.Error(err)
 	}
 }

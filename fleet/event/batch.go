@@ -254,11 +254,11 @@ func (r *Reader) events() int { return min(r.Events, len(r.rest)+1) }
 func (r *Reader) end(d *decoder, got int) error {
 	switch {
 	case d.bad || got != r.Events:
-		return fmt.Errorf("batch %s says that it has %d events, and ends in event %d", r.ID(), r.Events, got)
+		return fmt.Errorf("batch %s declares %d events, and ends in event %d", r.ID(), r.Events, got)
 	case len(d.b) > 0:
 		return fmt.Errorf("batch %s has %d bytes behind its last event", r.ID(), len(d.b))
 	case r.Events > 0 && (d.from != r.From || d.to != r.To):
-		return fmt.Errorf("batch %s has events from %d to %d, and says from %d to %d", r.ID(), d.from, d.to, r.From, r.To)
+		return fmt.Errorf("batch %s has events from %d to %d, and declares %d to %d", r.ID(), d.from, d.to, r.From, r.To)
 	}
 	return nil
 }

@@ -123,7 +123,7 @@ func TestDamaged(t *testing.T) {
 		{"kind", batch(sealed(func(b []byte) { b[3] = 9 })), "kind 9"},
 		{"number", batch(sealed(func(b []byte) { clear(b[atNumber : atNumber+8]) })), "number 0"},
 		{"no name", batch(sealed(func(b []byte) { b[atNameSize] = 0 })), "name of 0 bytes"},
-		{"more events", batch(sealed(func(b []byte) { b[atEvents+3] = 3 })), "says that it has 3 events"},
+		{"more events", batch(sealed(func(b []byte) { b[atEvents+3] = 3 })), "declares 3 events"},
 		{"fewer events", batch(sealed(func(b []byte) { b[atEvents+3] = 1 })), "bytes behind"},
 		{"times", batch(sealed(func(b []byte) { b[atTo+7]-- })), "from 7 to 6"},
 		{"other times", batch(sealed(func(b []byte) { b[atFrom+7]-- })), "from 7 to 7, and says from 6 to 7"},

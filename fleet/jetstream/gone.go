@@ -48,8 +48,8 @@ func (l *Log) renew(ctx context.Context, t *topic, next uint64, err error) (rene
 	if shared {
 		return false, errDeleted
 	}
-	l.o.Logger.Error("a stream of the log was deleted on the server by somebody else: messages that were not joined are "+
-		"lost; it is made again", "topic", t.name, "url", l.where, "message", first)
+	l.o.Logger.Error("a stream of the log was deleted on the server by another client: messages that were not joined are "+
+		"lost; it is created again", "topic", t.name, "url", l.where, "message", first)
 	_, err = l.js.CreateStream(ctx, l.config(t.name, first))
 	if err != nil && !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // otherwise another process was faster
 		return false, fmt.Errorf("its stream was deleted on the server, and cannot be made again: %w", err)

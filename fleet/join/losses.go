@@ -57,14 +57,14 @@ func (l *Losses) Troubles() (list []string) {
 		at, why := l.of[name], "they were dropped before they were joined"
 		switch {
 		case at.deleted:
-			why = "somebody deleted them on the server of the log, and maybe more"
+			why = "another client deleted them on the server of the log, and maybe more"
 		case at.damaged:
 			why = "the log is damaged"
 		}
 		text := fmt.Sprintf("%.0f messages of partition %s, between %d and %d, are lost since %s: %s", at.messages, name,
 			at.first, at.last, at.since.UTC().Format(time.RFC3339), why)
 		if at.from.UnixNano() > 0 {
-			text += ", and rows from " + at.from.UTC().Format(time.RFC3339) + " on may lack what they said (gap)"
+			text += ", and rows from " + at.from.UTC().Format(time.RFC3339) + " on may lack their content (gap)"
 		}
 		list = append(list, text)
 	}

@@ -18,7 +18,7 @@ func TestLosses(t *testing.T) {
 	}
 	want := []string{
 		"1 messages of partition a, between 3 and 3, are lost since 2026-01-02T03:04:05Z: they were dropped before they " +
-			"were joined, and rows from 2026-01-02T03:03:05Z on may lack what they said (gap)",
+			"were joined, and rows from 2026-01-02T03:03:05Z on may lack their content (gap)",
 		"3 messages of partition b, between 10 and 20, are lost since 2026-01-02T03:04:05Z: the log is damaged",
 	}
 	if got := l.Troubles(); !slices.Equal(got, want) {

@@ -118,7 +118,7 @@ func (p *Pool) topic(ctx context.Context) (string, error) {
 			return "", fmt.Errorf("the log is damaged: topic %s, the %dth by which partitions are shared out, cannot be read",
 				topic, n)
 		}
-		p.Worker.logger().Error("the log is damaged: some partition would be given to nobody, and all are shared out anew",
+		p.Worker.logger().Error("the log is damaged: a partition would have no worker, so all partitions are assigned again",
 			"topic", topic)
 		topic = fmt.Sprintf("partitions-%d-%d", len(p.Partitions), n)
 	}

@@ -124,11 +124,11 @@ func (w *Worker) read(ctx context.Context, p *Partition) (idle bool, err error) 
 
 // skip continues after messages that the log no longer has, and reports the loss.
 func (w *Worker) skip(p *Partition, gone *stream.Gone) {
-	why := "the log no longer has messages that were not joined: what they said is lost"
+	why := "the log no longer has messages that were not joined: their content is lost"
 	last := gone.First - 1
 	switch {
 	case gone.Damaged:
-		why = "the log is damaged: messages that were not joined cannot be read, and what they said is lost"
+		why = "the log is damaged: messages that were not joined cannot be read, and their content is lost"
 	case gone.Deleted: // at least one; how many is unknown
 		why, last = "the log was deleted: messages that were not joined are lost, and it is not known how many", gone.Seq
 	}

@@ -72,7 +72,7 @@ func (e *Gone) Error() string {
 }
 
 // ErrLost is the error of Hold and Done if another worker may have the work.
-var ErrLost = errors.New("the work was not held in time: somebody else may have it")
+var ErrLost = errors.New("the work was not held in time: another worker may have it")
 
 // ErrAway is in the error of a call whose context ended before the log answered: whether messages exist is unknown.
 var ErrAway = errors.New("the log does not answer")

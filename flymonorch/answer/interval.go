@@ -59,7 +59,7 @@ func (r *Reading) longest(v flymon.Vector) flymon.Estimate {
 	if turn := unit * (float64(r.Geometry.Mask()) - 1); float64(r.Ran) >= turn {
 		// The rest of a longer interval is shorter, so it is still a lower bound.
 		e.Upper, e.Saturated = math.Inf(1), true
-		e.Bound += fmt.Sprintf("; it has counted for longer than %.0f s, after which times begin anew: as long or longer",
+		e.Bound += fmt.Sprintf("; it has counted for longer than %.0f s, after which times wrap around: as long or longer",
 			turn/1e9)
 	}
 	return e

@@ -16,7 +16,7 @@ import (
 func Listen(path string) (*net.UnixListener, error) {
 	addr := &net.UnixAddr{Name: path, Net: "unixpacket"}
 	if c, err := net.DialUnix(addr.Net, nil, addr); err == nil {
-		return nil, errors.Join(fmt.Errorf("CPU port: somebody serves %s already", path), c.Close())
+		return nil, errors.Join(fmt.Errorf("CPU port: another process serves %s already", path), c.Close())
 	}
 	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSocket != 0 {
 		if err := os.Remove(path); err != nil {

@@ -80,7 +80,7 @@ func (s *Sync) compare(d *orch.Daemon) {
 			for i, f := range found {
 				if f == differs || f == pending {
 					list = append(list, drift.Finding{
-						Key: names[i], What: "is not what zebra said", Sum: uint64(f), Busy: f == pending || !s.loaded,
+						Key: names[i], What: "differs from zebra's route", Sum: uint64(f), Busy: f == pending || !s.loaded,
 					})
 				}
 			}

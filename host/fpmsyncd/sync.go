@@ -168,7 +168,7 @@ func (s *Sync) sweepOld(context.Context, time.Time) error {
 		}
 	}
 	s.before = 0
-	s.log.Info("zebra has had its time to tell all routes",
+	s.log.Info("the time for zebra to send all routes is over",
 		"told", len(s.routes)-gone, "not told again, and removed", gone)
 	s.tell()
 	return nil
@@ -338,7 +338,7 @@ func (s *Sync) Lacks() string {
 	s.mu.Unlock()
 	switch {
 	case now.peer == "":
-		return fmt.Sprintf("zebra is not connected; the %d routes that it told stay", now.count)
+		return fmt.Sprintf("zebra is not connected; the %d routes that it sent stay", now.count)
 	case now.lost > 0:
 		return fmt.Sprintf("%d messages of zebra's were not understood: %s", now.lost, now.lostWhy)
 	case now.full > 0:
@@ -346,7 +346,7 @@ func (s *Sync) Lacks() string {
 	case now.encap.IsValid():
 		return fmt.Sprintf("routes of zebra's whose packets would have to be encapsulated are left out, as %s", now.encap)
 	case now.before > 0:
-		return fmt.Sprintf("zebra has not told %d routes again; those that it has not told %s after it came go",
+		return fmt.Sprintf("zebra has not sent %d routes again; those not sent %s after it connected are removed",
 			now.before, s.restart)
 	}
 	return ""

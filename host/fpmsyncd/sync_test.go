@@ -361,7 +361,7 @@ func TestRestart(t *testing.T) {
 	} {
 		b.say(told("10.1.0.0/16", "10.0.0.2", 3), told("10.2.0.0/16", "10.0.0.2", 3), told("10.3.0.0/16", "10.0.0.2", 3))
 		restart()
-		b.wantLacks("zebra is not connected; the 3 routes that it told stay")
+		b.wantLacks("zebra is not connected; the 3 routes that it sent stay")
 		b.pass(time.Hour)
 		b.want("not connected", one, two, three, hands)
 		b.do(func() { b.sync.Connected("zebra", b.answer) })
@@ -369,7 +369,7 @@ func TestRestart(t *testing.T) {
 		b.want("it has said nothing", one, two, three, hands)
 		b.say(told("10.1.0.0/16", "10.0.0.2", 3), told("10.2.0.0/16", "10.0.4.2", 5))
 		b.want("some are told again", one, moved, three, hands)
-		b.wantLacks("zebra has not told 1 routes again")
+		b.wantLacks("zebra has not sent 1 routes again")
 		b.pass(RestartTime)
 		b.want("it has had its time", one, moved, hands)
 		b.wantLacks("")

@@ -47,11 +47,11 @@ func TestAddressOfTheSwitchIsSomebodyElses(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.step()
-		if got := log.String(); (want == "") == strings.Contains(got, "somebody else's") || !strings.Contains(got, want) {
+		if got := log.String(); (want == "") == strings.Contains(got, "another host uses") || !strings.Contains(got, want) {
 			t.Errorf("%s: logged %q, want %q", what, got, want)
 		}
 	}
-	at := `level=WARN msg="an address of the switch is somebody else's, too" interface=Vlan10 address=10.1.0.1 ` +
+	at := `level=WARN msg="another host uses an address of the switch" interface=Vlan10 address=10.1.0.1 ` +
 		`mac=02:00:00:00:00:99`
 	heard("the gateway of a VLAN", "Ethernet0", 10, arp(other, gateway), at)
 	heard("at once again", "Ethernet0", 10, arp(other, gateway), "")

@@ -70,8 +70,8 @@ const settings = "/proc/sys/net/"
 func (Linux) Advice() (list []string) {
 	for _, s := range []struct{ path, right, why string }{
 		{"ipv4/conf/all/arp_ignore", "12", "else Linux answers ARP at the wires of ports too, and frames pass the chip by"},
-		{"ipv4/ip_forward", "1", "else nobody asks for neighbours that the chip does not know"},
-		{"ipv6/conf/all/forwarding", "1", "else nobody asks for neighbours that the chip does not know"},
+		{"ipv4/ip_forward", "1", "else Linux does not resolve neighbours that the chip does not know"},
+		{"ipv6/conf/all/forwarding", "1", "else Linux does not resolve neighbours that the chip does not know"},
 	} {
 		text, err := os.ReadFile(settings + s.path)
 		if is := strings.TrimSpace(string(text)); err == nil && !strings.Contains(s.right, is) {

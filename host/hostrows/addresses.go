@@ -100,7 +100,7 @@ func (a *Addresses) Heard(on string, addr netip.Addr, mac schema.MAC) {
 	}
 	if c.mac != mac && now.Sub(c.logged) >= logPeriod {
 		c.logged = now
-		a.log.Warn("an address of the switch is somebody else's, too", "interface", on, "address", addr, "mac", mac)
+		a.log.Warn("another host uses an address of the switch", "interface", on, "address", addr, "mac", mac)
 	}
 	c.mac, c.next, c.unanswered = mac, now.Add(askPeriod), 0
 }

@@ -55,7 +55,7 @@ func Parse(frame []byte) (d Datagram, err error) {
 		return Datagram{}, err
 	}
 	if len(udp) < udpHeader || int(binary.BigEndian.Uint16(udp[4:])) != len(udp) {
-		return Datagram{}, fmt.Errorf("%d bytes of UDP, want its header and as many as that says", len(udp))
+		return Datagram{}, fmt.Errorf("%d bytes of UDP, want its header and the length in it", len(udp))
 	}
 	d.From = netip.AddrPortFrom(d.From.Addr(), binary.BigEndian.Uint16(udp))
 	d.To = netip.AddrPortFrom(d.To.Addr(), binary.BigEndian.Uint16(udp[2:]))

@@ -64,7 +64,7 @@ func TestParse(t *testing.T) {
 		{change(four, 14, 0x46), "UDP without options"},
 		{change(four, 20, 0x20), "in one fragment"},
 		{four[:40], "IPv4 of 31 bytes in 26"},
-		{change(four, 39, 12), "11 bytes of UDP, want its header and as many as that says"},
+		{change(four, 39, 12), "11 bytes of UDP, want its header and the length in it"},
 		{change(six, 20, 6), "UDP without extension headers"},
 		{six[:60], "IPv6 of 51 bytes in 46"},
 	} {

@@ -38,7 +38,7 @@ func Fill(t *testing.T, dir string, but int64) (free func()) {
 	if err := syscall.Statfs(dir, &at); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(dir, "somebody-else's")
+	path := filepath.Join(dir, "filler")
 	more := int64(at.Blocks+1) * at.Bsize // more than can exist
 	if err := os.WriteFile(path, make([]byte, more), 0o600); !errors.Is(err, syscall.ENOSPC) {
 		t.Fatalf("the disk is not full: %v", err)

@@ -264,7 +264,7 @@ func (c *checker) pictured(s *session, p *page, b *block) error {
 	switch {
 	case err == nil && (bytes.Equal(have, made) || b.machine && c.update != "all"):
 	case c.update != "":
-		fmt.Fprintf(c.out, "    %s: %s made anew\n", p.name, b.image)
+		fmt.Fprintf(c.out, "    %s: %s made again\n", p.name, b.image)
 		return os.WriteFile(shown, made, 0o644)
 	default:
 		c.bad++

@@ -117,7 +117,7 @@ func (t *tree) figures() []figure {
 		{name: fmt.Sprintf("lines over %d columns", mostColumns), value: float64(len(wide)), behind: wide, goal: "<=",
 			limit: "what is out of sight is not reviewed"},
 		{name: "exported names without comment", value: float64(len(bare)), behind: bare, goal: "<=",
-			limit: "what others may use says what it does"},
+			limit: "a comment describes what others may use"},
 		{name: "function comments that begin \"X is\"", value: float64(len(defined)), behind: defined, goal: "<="},
 		{name: "phrases that are always wrong", value: float64(len(phrases)), behind: phrases, goal: "<="},
 	}

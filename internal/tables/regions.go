@@ -130,7 +130,7 @@ func statusOf(folder string) (imports, augments []string, err error) {
 			}
 			steps := strings.Split(strings.TrimPrefix(path, "/tam/"), "/")
 			augments = append(augments, fmt.Sprintf("augment \"/oc-tam:tam/%[1]s:%[2]s/%[1]s:state\" {\n"+
-				"  description \"What became of it.\";\n  uses status;\n  uses in-force;\n}\n", prefix,
+				"  description \"Status of the entry.\";\n  uses status;\n  uses in-force;\n}\n", prefix,
 				strings.Join(steps, "/"+prefix+":")))
 		}
 	}

@@ -37,7 +37,7 @@ func (r *Run) Switches(context.Context) ([]web.Switch, error) { return r.switche
 // Troubles lists the switches whose counters do not cover the whole run, and data that did not fit.
 func (r *Run) Troubles() (list []string) {
 	for _, name := range device.SortedKeys(r.anew) {
-		list = append(list, fmt.Sprintf("the chip of %s began anew at %v: its counters are of what came later, "+
+		list = append(list, fmt.Sprintf("the chip of %s started again at %v: its counters cover only the time after that, "+
 			"and how much its ports sent in the whole run is not known", name, r.anew[name]))
 	}
 	return append(list, r.missing...)

@@ -137,7 +137,7 @@ func TestChipAnew(t *testing.T) {
 			}
 		}
 	}
-	const want = "the chip of s2 began anew at 4.0006ms: its counters are of what came later"
+	const want = "the chip of s2 started again at 4.0006ms: its counters cover only the time after that"
 	if told := shown.Troubles(); len(told) != 1 || !strings.Contains(told[0], want) {
 		t.Errorf("%q: want %s", told, want)
 	}

@@ -169,7 +169,7 @@ func parseReply(data []byte) (*reply, error) {
 	}
 	if said != 1 || (r.Job == "") != (r.Told != "") || r.Job != "" && !isName(r.Job) {
 		return nil, fmt.Errorf("no result: job %.80q, result of %d bytes, failed %.80q, told %.80q: want a job "+
-			"and its result, or why it failed; or what is told", r.Job, len(r.Result), r.Failed, r.Told)
+			"and its result or the reason of its failure; or a message", r.Job, len(r.Result), r.Failed, r.Told)
 	}
 	return &r, nil
 }

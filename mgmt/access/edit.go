@@ -106,7 +106,7 @@ func Remove(file, name string) error {
 	case len(rest) == len(users):
 		return fmt.Errorf("%s: there is no user %q", file, name)
 	case len(rest) == 0:
-		return fmt.Errorf("%s: %s is the last user: a switch that asks for a login nobody has lets nobody in", file, name)
+		return fmt.Errorf("%s: %s is the last user: without users no client could log in; add another user first", file, name)
 	}
 	return Edit(file, func(u User) (User, bool) { return u, u.Name != name })
 }

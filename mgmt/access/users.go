@@ -68,7 +68,7 @@ func ReadUsers(r io.Reader) ([]User, error) {
 		return nil, err
 	}
 	if len(users) == 0 {
-		return nil, errors.New("no user: a server that asks for a login nobody has lets nobody in")
+		return nil, errors.New("no user: no client could log in; add one with `tamtam users set`")
 	}
 	return users, nil
 }

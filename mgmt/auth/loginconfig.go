@@ -82,7 +82,7 @@ func (c Config) MayListen(addr string) error {
 	if c.AsksLogin() || c.NoLogin || Local(addr) {
 		return nil
 	}
-	return fmt.Errorf("%s can be reached by others, and whoever can connect would be admin: make a login "+
+	return fmt.Errorf("%s can be reached by other hosts, and every client would be admin: create a user "+
 		"(tamtam users set admin --role admin --users FILE) and serve with --users FILE, "+
-		"ask for certificates with --tls-client-ca, listen on localhost, or say --no-login", addr)
+		"require certificates with --tls-client-ca, listen on localhost, or give --no-login", addr)
 }

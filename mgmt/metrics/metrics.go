@@ -154,11 +154,11 @@ func some[V any](l *look, table string, rows map[string]V) map[string]V {
 }
 
 func (l *look) health(daemons []string) {
-	hears := l.family("daemon_heard", "", "1: the daemon has said how it is within the last seconds.", "daemon")
-	ready := l.family("daemon_ready", "", "1: what is configured is in force, or told to be pending or failed.", "daemon")
+	hears := l.family("daemon_heard", "", "1: the daemon reported its health within the last seconds.", "daemon")
+	ready := l.family("daemon_ready", "", "1: the configuration is in force, or reported as pending or failed.", "daemon")
 	objects := l.family("daemon_compared_objects", "{object}", "Objects in the last whole pass that compared.", "daemon")
 	drifted := l.family("daemon_drift_total", "{difference}",
-		"Differences that were seen between what was told and what is.", "daemon")
+		"Differences that were seen between the target and the actual state.", "daemon")
 	healed := l.family("daemon_healed_total", "{difference}", "Differences that were healed.", "daemon")
 	states, compared := l.dump(swss.StateDB, schema.StateHealth), l.dump(swss.StateDB, drift.Table)
 	if states == nil {
@@ -248,7 +248,7 @@ func (l *look) reasons(f *Family, row swss.FieldValues, prefix, port string) {
 }
 
 func (l *look) status() {
-	f := l.family("rows", "{row}", "Configured rows by what became of them.", "table", "status")
+	f := l.family("rows", "{row}", "Configured rows by status.", "table", "status")
 	for _, t := range schema.StatusTables() {
 		count := map[string]int{}
 		for _, row := range l.dump(swss.StateDB, t.State) {
@@ -261,7 +261,7 @@ func (l *look) status() {
 }
 
 func (l *look) stamps() {
-	f := l.family("tailstamp_packets_total", "{packet}", "Packets of a session by what became of them.",
+	f := l.family("tailstamp_packets_total", "{packet}", "Packets of a session by outcome.",
 		"session", "outcome")
 	for session, row := range some(l, schema.CfgTAMTailStamp, l.dump(swss.CountersDB, schema.CountersTailStamp)) {
 		for _, field := range schema.CountersIn(schema.CountersTailStamp) {
@@ -274,7 +274,7 @@ func (l *look) stamps() {
 
 // analysed adds the outcomes of packets of IFA sessions. Each row contains its counting-since time.
 func (l *look) analysed() {
-	f := l.family("ifa_packets_total", "{packet}", "Packets of a session of Inband Flow Analyzer by what became of them.",
+	f := l.family("ifa_packets_total", "{packet}", "Packets of a session of Inband Flow Analyzer by outcome.",
 		"session", "outcome")
 	for session, row := range some(l, schema.CfgTAMSession, l.dump(swss.CountersDB, schema.CountersIFA)) {
 		for field, count := range row {

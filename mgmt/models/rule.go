@@ -87,7 +87,7 @@ func otherFields() tree.Codec {
 			}
 			r.Set(name, value)
 			if ruleShown(r, name) {
-				return fmt.Errorf("%s has a leaf of its own, that can say %q", name, value)
+				return fmt.Errorf("%s has a leaf of its own for %q", name, value)
 			}
 		}
 		return nil

@@ -229,6 +229,11 @@ func TestOpenAPI(t *testing.T) {
 				} else {
 					ids[id] = true
 				}
+				for _, field := range []string{"summary", "description"} {
+					if text, _ := m[field].(string); text == "" {
+						t.Errorf("%s %s has no %s", method, path, field)
+					}
+				}
 			}
 		}
 		uri := path
@@ -242,9 +247,18 @@ func TestOpenAPI(t *testing.T) {
 			t.Errorf("GET %s: %d", uri, code)
 		}
 	}
-	if len(doc.Paths) < 50 ||
-		doc.Paths["/restconf/data/openconfig-tam:tam/collectors/collector={collector-name}"]["put"] == nil {
-		t.Errorf("%d paths", len(doc.Paths))
+	const collector = "/restconf/data/openconfig-tam:tam/collectors/collector="
+	put, ok := doc.Paths[collector+"{collector-name}"]["put"].(map[string]any)
+	if len(doc.Paths) < 50 || !ok {
+		t.Fatalf("%d paths, put of a collector: %v", len(doc.Paths), ok)
+	}
+	content := put["requestBody"].(map[string]any)["content"].(map[string]any)
+	example, err := json.Marshal(content[yangJSON].(map[string]any)["example"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := b.do("PUT "+collector+"example", string(example)); r.StatusCode != http.StatusCreated {
+		t.Errorf("the example %s gets %s: %s", example, r.Status, textOf(t, r))
 	}
 }
 

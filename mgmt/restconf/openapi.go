@@ -33,7 +33,11 @@ func (s *Server) openAPI(w http.ResponseWriter, r *http.Request) *problem {
 // OpenAPI returns a description of the data resources of a tree for client generators. It is OpenAPI 3.0, with a path
 // for each container, list and entry, but for no single leaf.
 func OpenAPI(tree *tree.Node) ([]byte, error) {
-	d := describer{paths: object{}, schemas: object{
+	texts, err := descriptions()
+	if err != nil {
+		return nil, err
+	}
+	d := describer{texts: texts, paths: object{}, schemas: object{
 		"errors": object{"type": "object", "description": "RFC 8040, section 7.1"},
 	}}
 	d.walk(tree, root+"/data", nil)
@@ -58,7 +62,28 @@ func contentIDOf() string {
 }
 
 // A describer collects paths and schemas.
-type describer struct{ paths, schemas object }
+type describer struct {
+	texts          map[string]string // see descriptions
+	paths, schemas object
+}
+
+// text returns the description of a node. If it has none, the text is its part of the parent, with the parent's text.
+func (d *describer) text(n *tree.Node) string {
+	if n.Parent == nil {
+		return "All data of the switch."
+	}
+	if text := d.texts[n.Path]; text != "" {
+		return text
+	}
+	switch above := d.text(n.Parent); n.Name {
+	case "config":
+		return "Configuration. " + above
+	case "state":
+		return "State. " + above
+	default:
+		return "Group " + n.Name + ". " + above
+	}
+}
 
 // walk describes a node that is no leaf, and all below it. keys are the parameters of the path so far.
 func (d *describer) walk(n *tree.Node, at string, keys []any) {
@@ -92,13 +117,31 @@ func (d *describer) operations(n *tree.Node, at string, keys []any, member strin
 	if n.IsList {
 		value = object{"type": "array", "items": value}
 	}
-	content := object{yangJSON: object{"schema": object{"type": "object", "properties": object{member: value}}}}
+	media := object{"schema": object{"type": "object", "properties": object{member: value}}}
+	if example := exampleOf(n, n.Writable()); example != nil {
+		media["example"] = object{member: example}
+		if n.IsList {
+			media["example"] = object{member: []any{example}}
+		}
+	}
+	content := object{yangJSON: media}
+	name, text := strings.TrimPrefix(n.Path, "/"), d.text(n)
+	read := "Read " + name
+	switch {
+	case n.Parent == nil:
+		name, read = "the configuration", "Read all data"
+	case all:
+		read = "Read all entries of " + name
+	case n.IsList:
+		name = "an entry of " + name
+		read = "Read " + name
+	}
 	failed := object{"description": "refused", "content": object{yangJSON: object{
 		"schema": object{"$ref": "#/components/schemas/errors"},
 	}}}
 	done := func(code, text string) object { return object{code: object{"description": text}, "default": failed} }
 	out := object{"get": object{
-		"operationId": "get " + at,
+		"operationId": "get " + at, "summary": read, "description": text,
 		"parameters": []any{
 			query("content", object{"type": "string", "enum": []string{"config", "nonconfig", "all"}}),
 			query("depth", object{"type": "string"}),
@@ -111,16 +154,19 @@ func (d *describer) operations(n *tree.Node, at string, keys []any, member strin
 	if all || !n.Writable() {
 		return out
 	}
-	send := func(name, code, text string) {
-		out[name] = object{
-			"operationId": name + " " + at, "responses": done(code, text),
-			"requestBody": object{"required": true, "content": content},
+	send := func(method, summary, effect, done204 string) {
+		out[method] = object{
+			"operationId": method + " " + at, "summary": summary, "description": text + effect,
+			"responses": done("204", done204), "requestBody": object{"required": true, "content": content},
 		}
 	}
-	send("patch", "204", "merged")
-	send("put", "204", "replaced")
+	send("patch", "Merge into "+name, " Nodes that the body does not contain stay.", "merged")
+	send("put", "Create or replace "+name, " Nodes that the body does not contain are deleted.", "replaced")
 	if n.Parent != nil {
-		out["delete"] = object{"operationId": "delete " + at, "responses": done("204", "deleted")}
+		out["delete"] = object{
+			"operationId": "delete " + at, "summary": "Delete " + name, "description": text,
+			"responses": done("204", "deleted"),
+		}
 	}
 	return out
 }
@@ -136,7 +182,7 @@ func (d *describer) schema(n *tree.Node) string {
 		return name
 	}
 	properties := object{}
-	s := object{"type": "object", "properties": properties}
+	s := object{"type": "object", "description": d.text(n), "properties": properties}
 	d.schemas[name] = s
 	var required []string
 	for _, k := range n.Kids {
@@ -150,9 +196,9 @@ func (d *describer) schema(n *tree.Node) string {
 		case k.Type == nil:
 			properties[member] = object{"$ref": "#/components/schemas/" + d.schema(k)}
 		case k.LeafList:
-			properties[member] = readOnly(k, object{"type": "array", "items": leafSchema(k, k.Type)})
+			properties[member] = d.leaf(k, object{"type": "array", "items": leafSchema(k, k.Type)})
 		default:
-			properties[member] = readOnly(k, leafSchema(k, k.Type))
+			properties[member] = d.leaf(k, leafSchema(k, k.Type))
 			if k.Mandatory {
 				required = append(required, member)
 			}
@@ -164,7 +210,11 @@ func (d *describer) schema(n *tree.Node) string {
 	return name
 }
 
-func readOnly(n *tree.Node, schema object) object {
+// leaf adds a leaf's description to its schema, and whether it is only read.
+func (d *describer) leaf(n *tree.Node, schema object) object {
+	if text := d.texts[n.Path]; text != "" {
+		schema["description"] = text
+	}
 	if !n.Writable() {
 		schema["readOnly"] = true
 	}

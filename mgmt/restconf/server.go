@@ -70,7 +70,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("RESTCONF: %w", err)
 	}
 	if !cfg.Engine.AsksLogin() {
-		s.log.Warn("RESTCONF asks for no login: whoever can connect may change the configuration", "addr", cfg.Addr)
+		s.log.Warn("RESTCONF requires no login: every client may change the configuration", "addr", cfg.Addr)
 	}
 	return s, nil
 }

@@ -62,7 +62,7 @@ func TestResultRowOfWideGraph(t *testing.T) {
 	for i := range 256 {
 		r.Reasons = append(r.Reasons,
 			fmt.Sprintf(
-				"spine-%d: period 1234567, which tells of late packets, is flagged counter-reset, and more is to be said of it "+
+				"spine-%d: period 1234567, which shows late packets, is flagged counter-reset, and more is to be said of it "+
 					"than that", i))
 	}
 	want := resultRow(r)

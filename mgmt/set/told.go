@@ -83,7 +83,7 @@ func (t *teller) tellUnnamed() {
 		for key, fields := range keys {
 			for f := range fields {
 				if told := t.out[table+"|"+key]; !models.Nameable(f) && told["invalid"] == "" {
-					told["invalid"] = fmt.Sprintf("a field is named %q, which cannot be told", f)
+					told["invalid"] = fmt.Sprintf("a field is named %q, which no leaf can show", f)
 				}
 			}
 		}

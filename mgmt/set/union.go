@@ -47,7 +47,7 @@ func (p *setParser) agree(as []assignment, seen map[string]wording) []assignment
 		if slices.Equal(was.value, a.value) {
 			return false
 		}
-		p.fail(fmt.Errorf("%s: %s, and union_replace of %s says otherwise", a.path(), valueWords(a.value),
+		p.fail(fmt.Errorf("%s: %s, and union_replace of %s has another value", a.path(), valueWords(a.value),
 			tree.PathText(p.steps[was.step].Path)))
 		p.faults.made.doubt(a.leaf, a.keys, true)
 		return true

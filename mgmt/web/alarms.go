@@ -105,7 +105,7 @@ const mostCleared = 100
 // alarms returns the view of all graphs, those with an alarm first.
 func (p *Page) alarms(q *request) (any, error) {
 	if p.cfg.Alarms == nil {
-		return nil, missing("no alarms here: nobody said which loss is one")
+		return nil, missing("no alarms here: give the loss that raises one with --alarm")
 	}
 	d := &alarmsData{Percent: numberText(100 * p.cfg.Alarms.Threshold())}
 	list := slices.Clone(q.snap.judge(p.cfg.Alarms, p.cfg.Now()))

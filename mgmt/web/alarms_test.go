@@ -153,7 +153,7 @@ func TestNoAlarms(t *testing.T) {
 		t.Error("there is a link to alarms")
 	}
 	r, text := get(t, p, "/alarms")
-	if r.StatusCode != http.StatusNotFound || !strings.Contains(text, "nobody said which loss is one") {
+	if r.StatusCode != http.StatusNotFound || !strings.Contains(text, "give the loss that raises one") {
 		t.Error(r.Status, text)
 	}
 }

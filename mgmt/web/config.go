@@ -143,7 +143,7 @@ const (
 	Waiting    Standing = "waiting"
 	Failed     Standing = "failed"
 	Off        Standing = "off" // its configuration requests nothing
-	InDoubt    Standing = "in doubt"
+	InDoubt    Standing = "uncertain"
 	NotKnown   Standing = "not known"
 	InPart     Standing = "in force in part" // it has parts that are not applied
 	NotApplied Standing = "not applied"      // it has no status, and it or parts of it are not applied

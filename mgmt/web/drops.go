@@ -110,7 +110,7 @@ func (x *dropSum) row() dropRow {
 	r := dropRow{Switch: x.sw, Port: x.port, Reason: x.reason, Rule: x.rule, Flow: x.flow, Source: x.source,
 		Packets: x.packets, First: x.first, Last: x.last, Reasons: flagWords(x.flags), NoRule: "none"}
 	if strings.Contains(strings.ToLower(x.reason), "acl") { // there must be one
-		r.NoRule = "not told"
+		r.NoRule = "not reported"
 	}
 	if x.queue >= 0 {
 		r.Queue = strconv.Itoa(x.queue)

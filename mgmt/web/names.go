@@ -96,7 +96,7 @@ func (n *net) connect(d *direction) {
 
 // derive makes a network of the links that stamped packets passed.
 func (n *net) derive(s *snapshot) {
-	n.derived, n.source = true, "the ways of stamped packets: nobody told the topology"
+	n.derived, n.source = true, "the paths of stamped packets: no topology is configured"
 	seen := map[uint32]bool{}
 	for _, w := range s.sortedWays() {
 		for i, h := range w.hops {

@@ -110,7 +110,7 @@ func TestUnknownAndFlags(t *testing.T) {
 			`data-of="Mean of all"><span class="nk">not known</span> <small>1 of 3 packets were lost`},
 		"/sketches":                      {"truth outside the bound", "1 lie outside", "1 to 4"},
 		"/drops":                         {"overflow: more than there was room for", "not exact", "before one"},
-		"/":                              {"Not all of this time is exact", "nobody told the topology", "switch 2"},
+		"/":                              {"Not all of this time is exact", "no topology is configured", "switch 2"},
 		"/drops?reason=ttl&switch=a":     {"reason ttl ×"},
 		"/drops?reason=none&source=sflo": {"No drops such as these"},
 	} {

@@ -255,10 +255,10 @@ var flagText = []struct {
 }{
 	{result.Gap, "gap", "messages of a source were lost, or are not to be relied on"},
 	{result.Late, "late", "events came after the window was closed"},
-	{result.Silent, "silent", "closed without a source that said nothing"},
+	{result.Silent, "silent", "closed without a silent source"},
 	{result.Overflow, "overflow", "more than there was room for: some were left out"},
 	{result.Cut, "cut", "frames were cut: stamps or records may be missing"},
-	{result.Unsynchronised, "unsynchronised", "clocks compared that nobody vouches for, or one that is wrong"},
+	{result.Unsynchronised, "unsynchronised", "a clock was compared that is wrong, or not known to be synchronised"},
 	{result.Missing, "missing", "a switch on the way has no record of it: lost on the wire, or not recorded there"},
 	{result.Twice, "twice", "frames may be counted more than once: captured in more than one place, or not in order"},
 	{result.Searched, "searched", "stamps found by search: other bytes were in front of them, between or behind"},

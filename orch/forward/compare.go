@@ -119,7 +119,7 @@ func differs(want, is swss.FieldValues) string {
 	case is == nil:
 		return "is missing"
 	case want == nil:
-		return "is nobody's"
+		return "has no owner"
 	}
 	var fields []string
 	for f, v := range want {
@@ -183,9 +183,9 @@ func (o *Output) lookState(ctx context.Context, names []string) (found []drift.F
 		case want == outcome{}:
 			f.What = "is a status of no row"
 		case is.status == "" || is.by == "":
-			f.What = "is missing: what became of the row is not told"
+			f.What = "is missing: the row's status is not reported"
 		default:
-			f.What = fmt.Sprintf("says %.40q (%.80q, by %.40q), which its author has not said", is.status, is.reason, is.by)
+			f.What = fmt.Sprintf("is %.40q (%.80q, by %.40q), which its author has not reported", is.status, is.reason, is.by)
 		}
 		found = append(found, f)
 	})

@@ -186,7 +186,7 @@ func (o *Output) Load(ctx context.Context) error {
 			return fmt.Errorf("reading what was forwarded: %w", err)
 		}
 		if err := o.loadState(ctx, t); err != nil {
-			return fmt.Errorf("reading what was told: %w", err)
+			return fmt.Errorf("reading the reported status: %w", err)
 		}
 	}
 	o.loaded, o.server = true, server

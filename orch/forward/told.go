@@ -61,14 +61,14 @@ func (t told) look(ctx context.Context, names []string) (found []drift.Finding, 
 	}
 	said := make([]string, len(names)) // what is missing
 	for i := range said {
-		said[i] = "has no status: whether it is in force is not told"
+		said[i] = "has no status: whether it is in force is not reported"
 	}
 	if err := t.state.ReadRows(ctx, rows, func(i int, row swss.FieldValues, _ int64) {
 		p := places[i]
 		switch status, reason := row[p.table.Status], row[schema.FieldReason]; {
 		case status == "":
 		case reason == "" && !p.table.OK(status, reason):
-			said[p.of] = "is " + status + ", and why is not told"
+			said[p.of] = "is " + status + ", and no reason is reported"
 		default:
 			said[p.of] = ""
 		}

@@ -211,7 +211,7 @@ func (c *crm) get(ctx context.Context, k sai.Key, want sai.Attr) (sai.Value, boo
 	if err != nil {
 		status, _ := sai.StatusOf(err)
 		c.unsupported[want.ID] = orch.Unsupported(status)
-		c.log.Warn("the switch does not tell what is available", "attribute", want.ID.String(), "err", err)
+		c.log.Warn("the switch does not report what is available", "attribute", want.ID.String(), "err", err)
 		return nil, false
 	}
 	return got[0].Value, true

@@ -378,7 +378,7 @@ func (o *Orch) readLimits(ctx context.Context, cfg Config) error {
 	}{{schema.StageIngress, sai.SwitchAttrACLStageIngress}, {schema.StageEgress, sai.SwitchAttrACLStageEgress}} {
 		c, err := readCapability(ctx, o.asic.api, k, s.id, int(n[2]))
 		if err != nil {
-			o.asic.log.Warn("the switch does not tell its ACL actions", "stage", s.stage, "err", err)
+			o.asic.log.Warn("the switch does not report its ACL actions", "stage", s.stage, "err", err)
 		}
 		o.terms.capability[s.stage] = c
 		rows[s.stage] = capabilityRow(c)
@@ -404,7 +404,7 @@ func (o *Orch) packetWords(ctx context.Context) (words []string) {
 	}
 	has, err := o.asic.api.EnumCapability(ctx, id)
 	if err != nil {
-		o.asic.log.Warn("the switch does not tell its packet actions; all are assumed", "err", err)
+		o.asic.log.Warn("the switch does not report its packet actions; all are assumed", "err", err)
 	}
 	for word, e := range packetActions {
 		if err != nil || slices.Contains(has, e) {

@@ -106,7 +106,7 @@ func (o *Orch) probe(ctx context.Context, api sai.API) error {
 	types, err := api.EnumCapability(ctx, sai.TAMIntAttrType)
 	switch {
 	case feature.Unanswered(err):
-		o.Unsupported = "the switch does not say what it can do"
+		o.Unsupported = "the switch does not report its capabilities"
 		return nil
 	case err != nil:
 		return fmt.Errorf("ask for the kinds of TAM INT objects: %w", err)

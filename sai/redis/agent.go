@@ -116,7 +116,7 @@ func (a *Agent) InitView(ctx context.Context) error {
 	if why == "" {
 		return nil
 	}
-	a.log.Info("the view of the ASIC is made anew", "because", why)
+	a.log.Info("the view of the ASIC is built again", "because", why)
 	if err := a.record.begin(ctx); err != nil {
 		return err
 	}

@@ -126,7 +126,7 @@ func (c *Client) lookAtRows(ctx context.Context, names []string) (found []drift.
 	}
 	nobodys, err := c.nobodys(ctx, strange)
 	for _, name := range nobodys {
-		found = append(found, drift.Finding{Key: name, What: "is nobody's", Sum: drift.SumOf(name)})
+		found = append(found, drift.Finding{Key: name, What: "has no owner", Sum: drift.SumOf(name)})
 	}
 	return found, err
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // ErrStrangers reports that requests of another client were seen. These may have changed the ASIC, or begun a view.
-var ErrStrangers = errors.New("somebody else makes requests in ASIC_DB")
+var ErrStrangers = errors.New("another process makes requests in ASIC_DB")
 
 // Strangers removes the answers that wait in ASIC_DB, and returns their number. While there is no [Client], they are
 // answers to requests of others.

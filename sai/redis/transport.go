@@ -262,7 +262,7 @@ func (c *channel) skip(entries []swss.Entry) error {
 			c.asked--
 			continue
 		}
-		c.log.Warn("skipped an answer that nobody waits for", "key", e.Key, "op", e.Op)
+		c.log.Warn("skipped an answer to no request of this process", "key", e.Key, "op", e.Op)
 		if c.alone {
 			return ErrStrangers
 		}

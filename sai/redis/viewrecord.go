@@ -66,7 +66,7 @@ func (v *viewRecord) unsafe(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("sairedis: %w", err)
 	}
 	if !ok || row[viewState] != viewApplied {
-		return "STATE_DB does not say that a view was applied", nil
+		return "STATE_DB does not report that a view was applied", nil
 	}
 	asic := v.asic.Client()
 	switch view, err := asic.HGet(ctx, swss.KeyMark, fieldViewed).Result(); {

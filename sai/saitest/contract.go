@@ -113,7 +113,7 @@ var contract = []struct {
 	{"entries have keys instead of ids", fdbEntry},
 	{"availability of an unknown extension is refused or zero", func(s *session) {
 		n, err := s.api.Availability(context.Background(), sai.ObjectTypeGenericProgrammable,
-			attrs(sai.GenericProgrammableAttrObjectName, sai.Bytes("nobody.has.this")))
+			attrs(sai.GenericProgrammableAttrObjectName, sai.Bytes("unknown.extension")))
 		if err == nil && n != 0 {
 			s.Errorf("availability %d, want 0", n)
 		}

@@ -25,7 +25,7 @@ func (m *Recording) Caveat() string {
 			bits = append(bits, fmt.Sprintf("%s 0x%0*x", f.Name, f.Width/4, m.left[i]))
 		}
 	}
-	return fmt.Sprintf("left to the chip: %s\ntheir bits stay 0, which says nothing of these tables: %s\n",
+	return fmt.Sprintf("left to the chip: %s\ntheir bits stay 0, which carries no information on these tables: %s\n",
 		strings.Join(m.Others, ", "), strings.Join(bits, ", "))
 }
 

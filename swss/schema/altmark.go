@@ -39,7 +39,7 @@ func altMarkTables() (configured, measured []Table) {
 			Name: "number of the period", Form: "JSON", Words: "The fields of TAM_ALTMARK_COUNTERS from PERIOD on.",
 		}}},
 		of(Table{Counters: CountersAltMarkPath,
-			Words: "What a collector knows of the last period of a path between two switches."},
+			Words: "A collector's results for the last period of a path between two switches."},
 			AltMarkResult{}),
 	}
 }
@@ -97,7 +97,8 @@ func altMarkFields(s *altmark.Session) []field {
 		optional("encap-hop-limit", 1, altmark.MaxEncapHopLimit, &s.Encap.HopLimit,
 			"The hop limit with which packets leave an initiator; without it 64."),
 		boolean("clear", false, &s.Clear, "Whether a terminator clears the marks."),
-		boolean("slot-sync", true, &s.SlotSync, "Whether the clocks are good enough to tell the slots of muxed marking."),
+		boolean("slot-sync", true, &s.SlotSync,
+			"Whether the clocks are accurate enough to separate the slots of muxed marking."),
 		boolean("mean-delay", false, &s.MeanDelay, "Whether the arrivals of all packets of a period are summed up, "+
 			"for the mean delay of RFC 9341."),
 		enum("foreign-marks", altmark.CountForeign.String(), altmark.ForeignWords(), altmark.ParseForeign, &s.Foreign,
@@ -256,7 +257,7 @@ func periodLayout(p *altmark.Period) layout {
 			count("BYTES", &p.Bytes, "Their bytes, with FCS.").leaf("octets"),
 			count("CAPTURES", &p.Captures, "Pulses whose time was captured."),
 			periodTime("TIMESTAMP", &p.Timestamp, "The time of the last of them, in s since 1970."),
-			within("DIGEST", 0, 1<<32-1, "What tells the packet of the last pulse: it is the same at every point.",
+			within("DIGEST", 0, 1<<32-1, "Identifies the packet of the last pulse: the same value at every point.",
 				func(r *reader) {
 					if r.fields["DIGEST"] != "" {
 						p.Digest = uint32(r.number("DIGEST", 0, 1<<32-1, 0))
@@ -280,12 +281,12 @@ func periodLayout(p *altmark.Period) layout {
 				"above it take. Marks and interfaces are not part of it; points of a path are compared if they have the same."),
 			text("CLOCK", &p.Clock.Says, "What vouches for the chip's clock, or why nothing does. "+
 				"It and the next three are there of methods that measure delay, where the clock follows a kernel's or is "+
-				"declared to be good, and the chip itself does not say that it is not synchronised."),
+				"declared to be good, and the chip itself does not report that it is not synchronised."),
 			own("KERNEL_CLOCK", "a UUID", "Boot ID of that kernel; empty if it is not known.", nil, nil),
 			own("KERNEL_CLOCK_OFFSET", "a whole number",
 				"In ns: how far the chip's clock is ahead of the kernel's time of day; 0 if it is not known.", nil, nil),
 			within("KERNEL_CLOCK_ERROR", 0, 1<<63-1,
-				"In ns: the greatest error of the chip's clock by what the kernel says; 0 where it does not vouch for it.",
+				"In ns: the greatest error of the chip's clock as the kernel reports it; 0 if the kernel does not vouch for it.",
 				nil, nil),
 		},
 		check: func(r *reader) {

@@ -65,7 +65,7 @@ func (g *COPPGroup) layout() layout {
 		key:   named(&g.Name),
 		fields: []field{
 			word("trap_action", "trap", []string{"trap", "copy", "drop", "forward", "deny", "log", "transit"},
-				&g.Action, "What becomes of the packets."),
+				&g.Action, "The action on the packets."),
 			number("trap_priority", 0, 1<<16, 0, &g.Priority,
 				"Of several traps that catch a packet, the one with the largest counts."),
 			number("queue", 0, 255, 0, &g.Queue, "The queue to the CPU."),
@@ -90,7 +90,7 @@ func (g *COPPGroup) layout() layout {
 func coppAction(colour string, at *string) field {
 	return word(colour+"_action", "",
 		[]string{"drop", "forward", "copy", "copy_cancel", "trap", "log", "deny", "transit"}, at,
-		"What becomes of "+colour+" packets; if it is not given, they pass.")
+		"The action on "+colour+" packets; without it, they pass.")
 }
 
 // policerFields are the fields of a policer, in the order of SONiC.
@@ -159,7 +159,7 @@ func (t *COPPTrap) layout() layout {
 		fields: []field{
 			trapIDs("The traps, such as arp_req.", &t.Traps).
 				must("").always(),
-			ref("trap_group", CfgCOPPGroup, &t.Group, "The group that says what becomes of the packets.").
+			ref("trap_group", CfgCOPPGroup, &t.Group, "The group whose actions apply to the packets.").
 				must("the name of a row of " + CfgCOPPGroup),
 			boolean("always_enabled", false, &t.Always,
 				"Whether the traps count although the feature of the row's name is not enabled in FEATURE."),

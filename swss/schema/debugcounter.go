@@ -22,7 +22,7 @@ const (
 	FieldDebugCount         = "count"
 	FieldDebugReasons       = "reasons"
 	debugReasonKey          = "counter|reason"
-	debugMonitorUnsupported = "disabled: drops that persist are told by the drop monitor, see TAM_SESSION"
+	debugMonitorUnsupported = "disabled: the drop monitor reports persistent drops, see TAM_SESSION"
 )
 
 // Types of debug counters.
@@ -112,8 +112,8 @@ func debugCounterTables() []Table {
 			}},
 		stats(CountersDebugPortMap, "ports"), stats(CountersDebugSwitchMap, "the switch"),
 		{Counters: CountersDebugOIDMap, Words: "The objects of debug counters.", Fields: []Field{
-			{Name: "counter", Form: "object id", Words: "One that is made anew has another. Of a counter of the " +
-				"switch that of the switch stands behind it, a blank between."},
+			{Name: "counter", Form: "object id", Words: "A counter that is created again gets another id. For a counter of " +
+				"the switch, the switch's id follows after a blank."},
 		}},
 		{Counters: CountersDebugSinceMap, Words: "Since when debug counters count; the port that they count at may be newer.",
 			Fields: []Field{{Name: "object id", Form: "a time as in RFC 3339", Words: "Of the counter. Empty: not known."}}},

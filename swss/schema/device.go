@@ -196,8 +196,8 @@ const FieldIncarnation = "incarnation"
 
 func incarnation() field {
 	return own(FieldIncarnation, "number/key or number/key/MAC address",
-		"In APPL_DB: which negotiation counts. It is there if LACP is spoken and the PortChannel is not set down; each time "+
-			"that it is made anew, or is to speak with another key or system_mac, it has a number that it never had.",
+		"In APPL_DB: the current negotiation. It is present if LACP is enabled and the PortChannel is not shut down; "+
+			"each time that the PortChannel is created again, or its key or system_mac changes, the negotiation gets a new number.",
 		nil, func() string { return "" })
 }
 

@@ -153,7 +153,7 @@ func (s *DropSession) layout() layout {
 			name("sampler", "", &s.Sampler, "Which of the dropped packets are reported, a row of TAM_SAMPLINGRATE_TABLE; "+
 				"without it, all. A field of tamtam's."),
 			aging(&s.Aging, "Of a stateful session: how long drops are counted before they are reported again; without it, "+
-				"as the flow group says, or 60. A field of tamtam's."),
+				"the flow group's value, or 60. A field of tamtam's."),
 		}, dropFields(&s.DropSettings)),
 		check: func(r *reader) {
 			s.check(r)
@@ -273,8 +273,8 @@ func dropMonitorCounters() []field {
 		counter("EVICTED", "Flows of a stateful session that were reported before their time, since others "+
 			"needed their place.").word(dropreport.WordFlowsEvicted).labelled("Evicted Flows"),
 		flows,
-		sinceAll("Since when all that is counted: when the session came into the switch as it is. " +
-			"Each time that it comes anew, the counters begin at zero."),
+		sinceAll("Start of all counters: when the switch created the session in its present form. " +
+			"The counters restart at zero each time that it is created again."),
 	}
 }
 

@@ -117,7 +117,7 @@ func (t *FlyMonTask) layout() layout {
 func flyMonTaskFields(t *flymon.Task) []field {
 	return []field{
 		parsed("filter", "any", flymon.FilterWords, flymon.ParseFilter, &t.Filter, "Which packets are measured."),
-		parsed("key", "none", flymon.KeyWords, flymon.ParseKey, &t.Key, "What tells flows apart."),
+		parsed("key", "none", flymon.KeyWords, flymon.ParseKey, &t.Key, "The packet fields that identify a flow."),
 		parsed("attribute", "", flymon.AttributeWords, flymon.ParseAttribute, &t.Attribute, "What is measured of each flow."),
 		word("algorithm", string(flymon.Auto), algorithms(), (*string)(&t.Algorithm),
 			"How it is measured; auto: the planner chooses."),
@@ -150,7 +150,7 @@ func flyMonTaskFields(t *flymon.Task) []field {
 		}).or("1"),
 		boolean("pinned", false, &t.Pinned,
 			"Whether the task stays where it is: the planner never moves it, for another task or with a new filter."),
-		boolean("plan", false, &t.Plan, "Whether it is only said what it would cost."),
+		boolean("plan", false, &t.Plan, "Whether only the cost of the task is reported, and nothing deployed."),
 	}
 }
 
@@ -368,7 +368,7 @@ func (a *FlyMonResult) layout() layout {
 				}, func() string { return a.Flags.String() }).always().parted(","),
 			fraction("LOAD", &a.Load, "Part of the buckets that are not 0."),
 			fraction("FULL", &a.Full, "Part of the buckets that are as high as they can be."),
-			own("METRIC", "JSON of an estimate", "What the epoch says as a whole, a field in small letters for each: "+
+			own("METRIC", "JSON of an estimate", "The estimates of the whole epoch, a field in small letters for each: "+
 				"packets, bytes, cardinality, entropy, heavy-flows, false-flows, heavy-changers, members, similarity, "+
 				"difference.", nil, nil).hidden(),
 		},

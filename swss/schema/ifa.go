@@ -34,10 +34,10 @@ func ifaTables() (configured, measured []Table) {
 	session := ofBoth(Table{Config: CfgTAMSession, Appl: AppTAMIFA, State: StateTAMIFA,
 		Words: "A session that puts Inband Flow Analyzer into packets, adds to it or takes it out."}, IFASession{}, IFAFlow{})
 	return []Table{session}, []Table{
-		counted(Table{Counters: CountersIFA, Words: "What became of the packets of a session of IFA."}, ifaKey,
+		counted(Table{Counters: CountersIFA, Words: "Packets of a session of IFA, by outcome."}, ifaKey,
 			ifaCounters()...),
-		counted(Table{Counters: CountersIFATransit, Words: "What became of packets of IFA at a switch that is transit, " +
-			"whether TAM|device or sessions say so."}, ifaKey, ifaCounters()...),
+		counted(Table{Counters: CountersIFATransit, Words: "Packets of IFA at a transit switch, by outcome, " +
+			"whether TAM|device or sessions make it one."}, ifaKey, ifaCounters()...),
 	}
 }
 
@@ -192,7 +192,7 @@ func ifaCounters() []field {
 		counter(CountMessages, "Messages with reports that were sent, to all collectors together.").of(host),
 		counter(CountUnsendable, "Reports that could not be sent: there is no way to the collector.").of(host),
 		counter(CountLost, "Messages that were sent and did not leave the switch.").of(host),
-		sinceAll("Since when all that is counted: when the session, or the transit, came into the " +
-			"switch as it is. Each time that it comes anew, the counters begin at zero."),
+		sinceAll("Start of all counters: when the switch created the session, or the transit, in its " +
+			"present form. The counters restart at zero each time that it is created again."),
 	}
 }

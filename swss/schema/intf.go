@@ -74,7 +74,7 @@ func (i *Interface) layout() layout {
 			flag("ipv6_use_link_local_only", "enable", "disable", false, &i.LinkLocal,
 				"IPv6 without a configured address.").ifSet(),
 			flag("loopback_action", "drop", "forward", false, &i.LoopbackDrop,
-				"What becomes of packets that would leave by the interface that they came by.").ifSet(),
+				"The action on packets that would leave by the interface that they arrived on.").ifSet(),
 			unsupported("vrf_name", DefaultVRF, "default: the switch has no other VRF", "There is one VRF."),
 			unsupported("vnet_name", "", "no VNET: the switch has none", "There is no VNET."),
 			ignored(sonicInterface...),

@@ -36,6 +36,6 @@ type OutputLoss struct{ Name, Text string }
 var OutputLosses = [...]OutputLoss{
 	{"full", "The spool was full; the oldest goes first."},
 	{"old", "It had waited too long."},
-	{"refused", "The receiver does not want it."},
+	{"refused", "The receiver refused it."},
 	{"too-large", "It is larger than may be sent."},
 }

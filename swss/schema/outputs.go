@@ -219,9 +219,9 @@ func outputTables() []Table {
 		fields = append(fields, l.described()...)
 	}
 	return []Table{
-		of(Table{Config: CfgSyslogServer, Words: "A syslog server that is told what becomes of the switch."}, SyslogServer{}),
+		of(Table{Config: CfgSyslogServer, Words: "A syslog server to which the switch sends its events."}, SyslogServer{}),
 		{
-			Config: CfgTelemetryClient, Words: "What of gNMI is sent to collectors that the switch calls, as in SONiC.",
+			Config: CfgTelemetryClient, Words: "gNMI data that the switch sends to collectors by dial-out, as in SONiC.",
 			Key: "Global, DestinationGroup_NAME or Subscription_NAME", Fields: fields, Parse: ParseTelemetryClient,
 		},
 	}

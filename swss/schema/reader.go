@@ -138,7 +138,7 @@ func (r *reader) settle(fields map[string]string, upper bool) {
 		if first, dup := written[name]; !dup && name != "" {
 			r.fields[name], written[name] = v, f
 		} else if old := r.fields[name]; old != v && name != "" {
-			r.bad(f, cmp.Or(v, empty), fmt.Sprintf("the field once; %s says %s", plain(first), quoted(old)))
+			r.bad(f, cmp.Or(v, empty), fmt.Sprintf("the field once; %s is %s", plain(first), quoted(old)))
 		}
 	}
 }

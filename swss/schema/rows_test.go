@@ -416,9 +416,9 @@ func TestInvalidRows(t *testing.T) {
 			`TYPE is missing: want an ACL table type such as L3 or TAM; TYP "L3": want a field of the table; the nearest is ` +
 				`TYPE`},
 		{"acl table", "T", "TYPE=L3 ports=Ethernet0 ports@=Ethernet4",
-			`ports@ "Ethernet4": want the field once; ports says "Ethernet0"`},
+			`ports@ "Ethernet4": want the field once; ports is "Ethernet0"`},
 		{"acl table", "T", "type=L3 TYPE=L3 stage=_ STAGE=egress",
-			`stage is empty: want the field once; STAGE says "egress"`},
+			`stage is empty: want the field once; STAGE is "egress"`},
 		{"acl table", "TAM", "TYPE=TAM STAGE=egress", `STAGE "EGRESS": want INGRESS in a table of type TAM`},
 		{"switch", "global", "switch-id=4294967296 deviceid=3",
 			`switch-id "4294967296": want a number in 1..4294967295; deviceid "3": want a field of the table: enterprise-id, ` +
@@ -483,7 +483,7 @@ func TestInvalidRows(t *testing.T) {
 		{"task", "t1", "attribute=existence(src-ip) key=src-ip",
 			`key is src-ip, want none: existence(src-ip) is asked of its own key`},
 		{"task", "t1", "attribute=frequency",
-			`key is none, want the fields that tell flows apart: frequency is measured for each flow`},
+			`key is none, want the fields that identify a flow: frequency is measured for each flow`},
 		{"task", "t1", "attribute=distinct(src-ip) key=dst-ip",
 			`threshold is 0, want the number of distinct values that is too many: the coupons of BeauCoup depend on it`},
 		{"query", "q1", "task=t1", `flow is missing: want the values of the task's key, with commas between`},

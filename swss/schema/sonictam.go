@@ -58,10 +58,10 @@ func (d *TAMDevice) layout() layout {
 		table: CfgTAMDevice,
 		key:   only(TAMDeviceKey),
 		fields: slices.Concat(
-			bothSpellings("device-id", "device_id", &d.DeviceID, "What the switch calls itself in what it sends; without "+
+			bothSpellings("device-id", "device_id", &d.DeviceID, "The switch's id in the messages that it sends; without "+
 				"it, the switch-id of TAM_SWITCH_TABLE, or the last 16 bits of its MAC address."),
 			bothSpellings("enterprise-id", "enterprise_id", &d.EnterpriseID, "Whose elements the reports have; without it, "+
-				"the enterprise-id of TAM_SWITCH_TABLE, or 32473, which stands for nobody."),
+				"the enterprise-id of TAM_SWITCH_TABLE, or 32473, which is reserved for examples (RFC 5612)."),
 			[]field{boolean("ifa", false, &d.IFA, "Whether the switch adds its metadata to packets of IFA.").ifSet()},
 		),
 	}
@@ -74,7 +74,7 @@ func bothSpellings(name, other string, at *uint32, words string) []field {
 		within(other, 1, maxTAMID, "The same, as SONiC's YANG module spells it.", func(r *reader) {
 			id := uint32(r.number(other, 1, maxTAMID, 0))
 			if first := *at; id != 0 && first != 0 && id != first {
-				r.bad(other, utoa(id), utoa(first)+", as "+name+" says, or one of the two fields alone")
+				r.bad(other, utoa(id), utoa(first)+", as in "+name+", or one of the two fields alone")
 			}
 			*at = cmp.Or(*at, id)
 		}, nil).hidden(),

@@ -134,14 +134,14 @@ func switchTables() []Table {
 
 // lacpTable returns the table with the state of PortChannels that use LACP.
 func lacpTable() Table {
-	return Table{State: StateLACP, Words: "A PortChannel that speaks LACP.", Key: "PortChannelN", Fields: []Field{
+	return Table{State: StateLACP, Words: "A PortChannel with LACP.", Key: "PortChannelN", Fields: []Field{
 		{Name: "links", Form: "a number", Words: "How many of its members carry traffic."},
-		{Name: FieldReason, Form: "text or nothing", Words: "Why it is not up, as far as LACP knows."},
+		{Name: FieldReason, Form: "text or nothing", Words: "Why LACP does not consider it up."},
 		{Name: "partner", Form: "MAC address or nothing", Words: "The switch at the other end."},
 		{Name: "key", Form: "1..65535", Words: "The key of its ports."},
 		{Name: FieldIncarnation, Form: "text or nothing", Words: "That of LAG_TABLE which the row is about."},
 		{Name: "team_device.ifinfo.dev_addr", Form: "MAC address", Words: "The switch itself, in LACP."},
-		{Name: "runner.active", Form: "true", Words: "It speaks unasked."},
+		{Name: "runner.active", Form: "true", Words: "Whether LACP is active: it sends LACPDUs without receiving any."},
 		{Name: "runner.fast_rate", Form: "true or false", Words: "As configured."},
 		{Name: "runner.fallback", Form: "true or false", Words: "As configured."},
 	}}
@@ -160,19 +160,20 @@ func lacpMemberTable() Table {
 		{Name: "runner.aggregator.selected", Form: "true or false", Words: "Whether it carries traffic."},
 		{Name: "link.up", Form: "true or false", Words: "Whether the port is up."},
 		{Name: "fallback", Form: "true or false", Words: "Whether it carries traffic though no partner is heard."},
-		{Name: "churned", Form: "actor, partner, both or nothing", Words: "Who has been out of sync for a minute."},
+		{Name: "churned", Form: "actor, partner, both or nothing",
+			Words: "The ends that have been out of sync for a minute."},
 	}
 	for _, who := range []string{"actor", "partner"} {
 		for _, what := range []string{"system", "system_priority", "key", "port", "port_priority", "state"} {
 			f := Field{Name: "runner." + who + "_lacpdu_info." + what, Form: "a number"}
 			if what == "system" {
-				f.Form, f.Words = "MAC address", "What the "+who+" says of itself; the state has eight bits, activity lowest."
+				f.Form, f.Words = "MAC address", "The "+who+"'s own data; the state has eight bits, activity lowest."
 			}
 			fields = append(fields, f)
 		}
 	}
 	return Table{State: StateLACPMember,
-		Words: "A member of a PortChannel that speaks LACP, as the daemon with the CPU port has it.",
+		Words: "A member of a PortChannel with LACP, as the daemon with the CPU port has it.",
 		Key:   "PortChannelN|port", Fields: fields}
 }
 
@@ -199,14 +200,14 @@ func interfaceTables() (list []Table) {
 			Key:   "that of ROUTE_TABLE in APPL_DB; " + MoreRows + ": those above the first 1000", Fields: []Field{
 				{Name: FieldStatus, Form: "pending or failed", Words: "Pending while a next hop is missing."},
 				{Name: FieldReason, Form: "text", Words: "Why."},
-				{Name: FieldSince, Form: "time", Words: "When the status became what it is."},
+				{Name: FieldSince, Form: "time", Words: "Time of the last change of the status."},
 				{Name: FieldBy, Form: "orchagent", Words: "The daemon that writes the row."},
 			}},
 		of(Table{Config: CfgNeigh, Appl: AppNeigh, State: StateNeigh, Words: "A neighbour."}, Neighbor{}),
-		Table{Appl: AppNeighResolve, Words: "A neighbour that somebody wants to be asked for.", Key: "interface:address",
+		Table{Appl: AppNeighResolve, Words: "A request to resolve a neighbour.", Key: "interface:address",
 			Open: true},
-		Table{Appl: AppLLDPEntry, Words: "What somebody at a port says of himself by LLDP.", Key: "port", Open: true},
-		Table{State: StateHostNeigh, Words: "A neighbour as hostd or hostifd knows it. " +
+		Table{Appl: AppLLDPEntry, Words: "An LLDP neighbour of a port, with what it announces.", Key: "port", Open: true},
+		Table{State: StateHostNeigh, Words: "A neighbour in the table of hostd or hostifd. " +
 			"What hostd has resolved is a row of NEIGH_TABLE, which is its own as long as this row is there.",
 			Key: "interface|address", Fields: []Field{
 				{Name: "state", Form: "INCOMPLETE, REACHABLE, STALE, DELAY, PROBE or FAILED",
@@ -243,7 +244,7 @@ func qosTables() []Table {
 		of(same(CfgBufferQueue, AppBufferQueue, "The buffer profile of queues."), BufferQueue{}),
 		of(Table{Config: CfgMirrorSession, Appl: AppMirrorSession, State: AppMirrorSession, Waiting: MirrorInactive,
 			Words: "A session that copies packets."}, MirrorSession{}),
-		of(same(CfgCOPPGroup, AppCOPP, "What becomes of packets for the CPU."), COPPGroup{}),
+		of(same(CfgCOPPGroup, AppCOPP, "The actions on packets for the CPU."), COPPGroup{}),
 		of(Table{Config: CfgCOPPTrap, State: StateCOPPTrap,
 			Words: "Which packets for the CPU belong to a group."}, COPPTrap{}),
 		{Config: CfgFeature, Words: "A feature of SONiC.", Key: "a name", Open: true,
@@ -268,7 +269,8 @@ func aclTables() []Table {
 		of(Table{Config: CfgCRM, State: StateCRM, Words: "When the use of the ASIC's resources is worth a warning."}, CRM{}),
 		{State: StateACLStageCap, Words: "What ACL tables of a stage can do.", Key: "INGRESS or EGRESS", Fields: []Field{
 			{Name: "action_list", Form: "names of actions, separated by commas", Words: "What rules can do."},
-			{Name: "is_action_list_mandatory", Form: "true or false", Words: "Whether a table has to say what its rules do."},
+			{Name: "is_action_list_mandatory", Form: "true or false",
+				Words: "Whether a table must list the actions of its rules."},
 			{Name: "supported_L3V4V6", Form: "true or false", Words: "Whether a table can match both IPv4 and IPv6."},
 		}},
 		{State: StateSwitchCap, Words: "What the switch can do, for SONiC's utilities.", Key: "switch", Fields: []Field{
@@ -325,7 +327,7 @@ func measuredTables() []Table {
 			"hostifd, the LLDP frames that it received and sent: Linux counts all others.",
 			Key:    "hostd or hostifd",
 			Fields: []Field{{Name: "name", Form: "a number", Words: "Frames or packets since the daemon began."}}},
-		{Counters: CountersLACP, Words: "What a member of a PortChannel that speaks LACP has sent, received and left out.",
+		{Counters: CountersLACP, Words: "What a member of a PortChannel with LACP has sent, received and left out.",
 			Key: "PortChannelN:port", Fields: []Field{{Name: "name", Form: "a number",
 				Words: "LACPDUs, markers, and how often its partner was not heard or it began or ceased to carry traffic."}}},
 		wireTable(),

@@ -38,7 +38,7 @@ const (
 )
 
 func keepPackets(all *bool) field {
-	words := "Which packets the switch keeps for who asks why, the last ones: those that are dropped, or all; without " +
+	words := "The packets of which the switch keeps the last ones for queries: the dropped ones, or all; without " +
 		"it, " + KeepDrops + "."
 	read := func(r *reader) { *all = r.word(KeepField, KeepDrops, KeepDrops, KeepAll) == KeepAll }
 	return own(KeepField, KeepDrops+" or "+KeepAll, words, read, func() string {

@@ -28,14 +28,14 @@ type WireLoss struct{ Name, Text string }
 
 // WireLosses lists all reasons, those of received frames first. It is the only list of them.
 var WireLosses = [...]WireLoss{
-	{"ring-full", "Received, but syncd did not come to read them."},
+	{"ring-full", "Received, but syncd did not read them in time."},
 	{"too-long", "Received, too long for the ring, and no room beside it."},
 	{"malformed-offload", "Received with an offload header that does not fit them, or that the kernel has none for."},
-	{"refused", "Received, not taken by the chip."},
-	{"no-port", "Received while the chip had no such port: nobody listened."},
+	{"refused", "Received, not accepted by the chip."},
+	{"no-port", "Received while the chip had no such port."},
 	{"exceeds-mtu", "To be sent, longer than the MTU of the interface permits."},
 	{"link-down", "To be sent while the interface was down or away."},
-	{"interface-full", "To be sent; the interface, or who is behind it, had no room."},
+	{"interface-full", "To be sent; the interface, or the process behind it, had no capacity."},
 	{"send-failed", "To be sent; any other error."},
 }
 

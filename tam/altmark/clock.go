@@ -63,8 +63,8 @@ type Clock struct {
 // Texts for a Clock, without numbers.
 const (
 	SaysDeclared   = "declared by the operator"
-	saysNothing    = "what the kernel says of its clock cannot be read"
-	saysNotInSync  = "the kernel says that its clock is not synchronised"
+	saysNothing    = "the kernel's report on its clock cannot be read"
+	saysNotInSync  = "the kernel reports that its clock is not synchronised"
 	clockErrorWant = ", A is %v"
 )
 
@@ -83,12 +83,12 @@ func (s Session) Vouch(k KernelClock) (c Clock, trusted bool) {
 	case !k.Synchronised:
 		c.Says = saysNotInSync
 	case k.MaxError > s.ClockError:
-		c.Says = fmt.Sprintf("the kernel's clock says a maximum error of %v"+clockErrorWant, k.MaxError, s.ClockError)
+		c.Says = fmt.Sprintf("the kernel's clock has a maximum error of %v"+clockErrorWant, k.MaxError, s.ClockError)
 	case k.MaxError+off > s.ClockError:
 		c.Says = fmt.Sprintf("the kernel's clock was set: the chip's is %v off, with a maximum error of %v"+clockErrorWant,
 			off, k.MaxError, s.ClockError)
 	default:
-		c.Says = fmt.Sprintf("the kernel's clock says a maximum error of %v", k.MaxError)
+		c.Says = fmt.Sprintf("the kernel's clock has a maximum error of %v", k.MaxError)
 		c.Error, trusted = k.MaxError+off, true
 	}
 	return c, trusted

@@ -90,7 +90,7 @@ func (s Session) checkEncap() error {
 		bad("encap-dst is given and mark is %s, want %s or %s: bits of the option in the header", s.Mark, IPv6Loss, IPv6Delay)
 	}
 	if !s.FlowMonID.Given {
-		bad("encap-dst is given and flow-mon-id is not: the option has one, and the other points tell flows by it")
+		bad("encap-dst is given and flow-mon-id is not: the option has one, and the other points identify flows by it")
 	}
 	if s.Clear {
 		bad("clear is true and encap-dst is given: the terminator takes off the header with its marks")

@@ -31,8 +31,8 @@ func ExampleSession_Vouch() {
 		fmt.Println(clock.Says, trusted)
 	}
 	// Output:
-	// the kernel says that its clock is not synchronised false
-	// the kernel's clock says a maximum error of 16s, A is 15.625ms false
+	// the kernel reports that its clock is not synchronised false
+	// the kernel's clock has a maximum error of 16s, A is 15.625ms false
 	// the kernel's clock was set: the chip's is 3s off, with a maximum error of 2ms, A is 15.625ms false
-	// what the kernel says of its clock cannot be read false
+	// the kernel's report on its clock cannot be read false
 }

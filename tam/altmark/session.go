@@ -72,7 +72,7 @@ func (s Session) Check() error {
 		errs = append(errs, err)
 	}
 	if s.MeanDelay && s.Method == Pulse {
-		bad("mean-delay is true, but pulse marking does not tell the packets of a period, want step, double or muxed")
+		bad("mean-delay is true, but pulse marking does not separate the packets of a period, want step, double or muxed")
 	}
 	if err := s.checkTimes(); err != nil {
 		errs = append(errs, err)

@@ -183,7 +183,7 @@ func (t *Task) checkKey(bad *faults) {
 	case Distinct, MaxQueue, MaxDelay, MaxSize: // both per flow and over all packets
 	default:
 		if t.Key.IsZero() {
-			bad.add("key is none, want the fields that tell flows apart: %s is measured for each flow", t.Attribute)
+			bad.add("key is none, want the fields that identify a flow: %s is measured for each flow", t.Attribute)
 		}
 	}
 }

@@ -30,8 +30,8 @@ func (c Config) Check() error {
 	case (m.CertFile == "") != (m.KeyFile == ""):
 		return fmt.Errorf("the certificate is %q and its key %q: want both, or neither", m.CertFile, m.KeyFile)
 	case c.asksLogin() && m.NoLogin:
-		return fmt.Errorf("users are in %q, the CA of their certificates in %q, and whoever can connect may look: "+
-			"want one of both", m.UsersFile, m.ClientCAFile)
+		return fmt.Errorf("users are in %q, the CA of their certificates in %q, and --no-login lets every client "+
+			"see the page: want users or --no-login", m.UsersFile, m.ClientCAFile)
 	}
 	return nil
 }

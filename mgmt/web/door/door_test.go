@@ -231,7 +231,7 @@ func TestClientCertificate(t *testing.T) {
 		t.Errorf("by the certificate of who is no user any more: %d %s, want 401", code, text)
 	}
 	open := Config{Addr: "127.0.0.1:0", Mgmt: mgmt.Config{ClientCAFile: h.file("clients.pem"), NoLogin: true}}
-	if err := open.Check(); err == nil || !strings.Contains(err.Error(), "want one of both") {
+	if err := open.Check(); err == nil || !strings.Contains(err.Error(), "want users or --no-login") {
 		t.Errorf("a CA, and no login: %v", err)
 	}
 }
@@ -244,14 +244,14 @@ func TestRefused(t *testing.T) {
 	h.write("no-role", "rita:r:nobody\n")
 	h.write("hashless.pem", "no PEM")
 	for want, change := range map[string]func(*Config){
-		"can be reached by others":  func(c *Config) { c.Addr, c.Mgmt.UsersFile, c.Mgmt.RolesFile = ":0", "", "" },
-		"and there are no users":    func(c *Config) { c.Mgmt.UsersFile = "" },
-		"want both, or neither":     func(c *Config) { c.Mgmt.CertFile = "c" },
-		"want one of both":          func(c *Config) { c.Mgmt.NoLogin = true },
-		"bad-users: line 1":         func(c *Config) { c.Mgmt.UsersFile = h.file("bad-users") },
-		"bad-roles: line 1":         func(c *Config) { c.Mgmt.RolesFile = h.file("bad-roles") },
-		`there is no role "nobody"`: func(c *Config) { c.Mgmt.UsersFile = h.file("no-role") },
-		"nowhere: no such file":     func(c *Config) { c.Mgmt.UsersFile = h.file("nowhere") },
+		"can be reached by other hosts": func(c *Config) { c.Addr, c.Mgmt.UsersFile, c.Mgmt.RolesFile = ":0", "", "" },
+		"and there are no users":        func(c *Config) { c.Mgmt.UsersFile = "" },
+		"want both, or neither":         func(c *Config) { c.Mgmt.CertFile = "c" },
+		"want users or --no-login":      func(c *Config) { c.Mgmt.NoLogin = true },
+		"bad-users: line 1":             func(c *Config) { c.Mgmt.UsersFile = h.file("bad-users") },
+		"bad-roles: line 1":             func(c *Config) { c.Mgmt.RolesFile = h.file("bad-roles") },
+		`there is no role "nobody"`:     func(c *Config) { c.Mgmt.UsersFile = h.file("no-role") },
+		"nowhere: no such file":         func(c *Config) { c.Mgmt.UsersFile = h.file("nowhere") },
 		"certificate:": func(c *Config) {
 			c.Mgmt.CertFile, c.Mgmt.KeyFile = h.file("hashless.pem"), h.file("hashless.pem")
 		},

@@ -27,7 +27,7 @@
     asking = true;
     try {
       const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
-      if (!answer.ok) { say("the server says " + answer.status + "; this page is as it was"); return; }
+      if (!answer.ok) { say("the server answers " + answer.status + "; this page is as it was"); return; }
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("main");
       const main = document.querySelector("main");
       if (!fresh || paused || busy()) return;
@@ -48,7 +48,7 @@
 
   const events = new EventSource("/events");
   events.onopen = () => { if (!paused) say("live"); };
-  events.onerror = () => say(events.readyState === EventSource.CLOSED ? "not live: the server tells no news" : "not live: connecting again");
+  events.onerror = () => say(events.readyState === EventSource.CLOSED ? "not live: the server sends no updates" : "not live: connecting again");
   events.addEventListener("changed", renew);
   events.addEventListener("beat", renew);
   button();

@@ -251,7 +251,7 @@ func (o *Outline) row(row *html.Node, columns int) {
 			o.bad("cell %q: neither a row's header nor told which column's it is", textOf(c))
 		}
 		if textOf(c) == "" {
-			o.bad("cell of %q is empty: what is not known is told", attr(c, "data-of"))
+			o.bad("cell of %q is empty: want a text for a value that is not known", attr(c, "data-of"))
 		}
 	}
 	if cells != columns {

@@ -18,7 +18,7 @@ func Whole[R, B any](b *orchtest.Bench, f *feature.Feature[R, B]) {
 	b.T.Helper()
 	s := f.Snapshot()
 	if len(s.Marked) > 0 {
-		b.T.Errorf("sessions %v are marked, and nobody has looked at them", s.Marked)
+		b.T.Errorf("sessions %v are dirty, and no pass has handled them", s.Marked)
 	}
 	if len(s.Stuck) > 0 != s.RetriesStuck || len(s.Open) > 0 != s.RetriesOpen {
 		b.T.Errorf("sessions %v could not be taken out, tried again: %v; windows %v could not, tried again: %v",

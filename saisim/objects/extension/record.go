@@ -139,7 +139,7 @@ func (ps *plans) parse(v *record.ChipPlan) (r config.RecordPlan, err error) {
 	case v.Offset < 0 || v.Offset > limit || v.Offset+phv.Bits() > limit:
 		return r, fmt.Errorf("phv %s from bit %d, want all of it in the %d bits of the record word", v.PHV, v.Offset, limit)
 	case v.Graph != g.Version:
-		return r, fmt.Errorf("graph is %d, want %d, that of the chip's pipes now: plan anew", v.Graph, g.Version)
+		return r, fmt.Errorf("graph is %d, want %d, that of the chip's pipes now: plan again", v.Graph, g.Version)
 	}
 	r = config.RecordPlan{ID: v.ID, Switch: v.Switch, PHV: phv, Offset: v.Offset, Graph: v.Graph}
 	if r.Marks, err = planMarks(g, phv, v.Marks); err != nil {
