@@ -149,8 +149,9 @@ func aclKinds() []rowKind {
 	}
 	return []rowKind{
 		{
-			table: "ACL_TABLE_TYPE", words: []kit.Element{list, kit.Keyword("type", "Matches and actions that rules of a table may use")},
-			keys: []kit.Element{name("name", "Name of the type")}, fields: names("MATCHES@ ACTIONS@ BIND_POINTS@"),
+			table: "ACL_TABLE_TYPE",
+			words: []kit.Element{list, kit.Keyword("type", "Matches and actions that rules of a table may use")},
+			keys:  []kit.Element{name("name", "Name of the type")}, fields: names("MATCHES@ ACTIONS@ BIND_POINTS@"),
 		},
 		{
 			table: "ACL_TABLE", words: []kit.Element{list, kit.Keyword("table", "A list of rules")},

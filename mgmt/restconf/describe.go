@@ -108,7 +108,8 @@ func leafExample(n *tree.Node) any {
 	}
 	free := n.Type.Kind == goyang.Ystring && len(n.Type.Pattern) == 0
 	if len(n.Type.Range) > 0 {
-		samples = append(samples, json.Number("1"), json.Number(n.Type.Range[0].Min.String()), "1", n.Type.Range[0].Min.String())
+		least := n.Type.Range[0].Min.String()
+		samples = append(samples, json.Number("1"), json.Number(least), "1", least)
 	}
 	samples = append(samples, true)
 	if !free || n.KeyIndex >= 0 {

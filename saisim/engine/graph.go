@@ -76,7 +76,7 @@ func (g *chipGraph) tap(m record.Mark) tap {
 	}
 	t.of = new([4]uint64)
 	for _, a := range m.Of {
-		n := slices.Index(g.actions[i], a) + 1 // 0: no action
+		n := slices.Index(g.actions[i], a) + 1 // 0 is no action
 		t.of[n>>6&3] |= 1 << (n & 63)
 	}
 	return t

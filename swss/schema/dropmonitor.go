@@ -36,7 +36,7 @@ func dropMonitorTables() (configured, measured []Table) {
 	}
 	return []Table{session}, []Table{
 		counted(Table{Counters: CountersDropMonitor,
-			Words: "What became of the dropped packets of a session of the drop monitor."}, "the session's name",
+			Words: "Reports of dropped packets, by session of the drop monitor."}, "the session's name",
 			dropMonitorCounters()...),
 		of(Table{Counters: CountersManagementReports, Words: "What the host, hostd or hostifd, has sent of the reports " +
 			"that the switch has it send by the management interface."}, ManagementReports{}),

@@ -66,7 +66,7 @@ func (s *SFlow) layout() layout {
 		fields: []field{
 			flag("admin_state", "up", "down", false, &s.Up, "Whether there is sFlow."),
 			own("polling_interval", "0 or 5..300",
-				"Seconds between two counter samples of a port; 0: none are sent.", func(r *reader) {
+				"Seconds between two counter samples of a port; 0 sends none.", func(r *reader) {
 					v, _ := r.take("polling_interval")
 					n := r.number("polling_interval", 0, 300, 20)
 					if n > 0 && n < 5 {
@@ -86,7 +86,7 @@ func (s *SFlow) layout() layout {
 				}, func() string { return s.Agent }),
 			sampleDirection(&s.Direction),
 			number("drop_monitor_limit", 0, 500, 0, &s.DropLimit,
-				"Notifications of dropped packets per second, at most; 0: none are sent."),
+				"Maximum notifications of dropped packets per second; 0 sends none."),
 		},
 	}
 }

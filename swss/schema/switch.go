@@ -22,7 +22,7 @@ func (s *Switch) layout() layout {
 		key: only(SwitchKey),
 		fields: []field{
 			number("fdb_aging_time", 0, 1_000_000, DefaultFDBAging, &s.FDBAging,
-				"Seconds after which a learned address goes away; 0: never."),
+				"Seconds after which a learned address is removed; 0 keeps it."),
 			number("ecmp_hash_seed", 0, 1<<32-1, 0, &s.ECMPSeed, "Seed of the hash that chooses a next hop."),
 			number("lag_hash_seed", 0, 1<<32-1, 0, &s.LAGSeed, "Seed of the hash that chooses a port of a PortChannel."),
 			ignored(sonicSwitch...),

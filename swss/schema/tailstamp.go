@@ -18,7 +18,7 @@ func tailStampTables() (configured, measured []Table) {
 			Words: "A session that stamps the packets of a flow group."}, TailStampSession{}, TailStampFlow{}),
 	}
 	return configured, []Table{
-		counted(Table{Counters: CountersTailStamp, Words: "What became of the packets of a session of tail-stamping."},
+		counted(Table{Counters: CountersTailStamp, Words: "Packets of a session of tail-stamping, by result."},
 			"the session's name", tailStampCounters()...),
 	}
 }
