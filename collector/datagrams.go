@@ -110,14 +110,14 @@ func (d *Datagrams) Watch(ctx context.Context, name string, in Source) error {
 	return err
 }
 
-// Receive prints what comes to a socket, until ctx ends.
+// Receive prints the datagrams that arrive at a socket, until ctx ends.
 func (d *Datagrams) Receive(ctx context.Context, in *capture.Socket) error {
 	err := errors.Join(d.take(ctx, in), d.Report())
 	d.tellLost(in, "datagrams")
 	return err
 }
 
-// take prints what comes until there is enough or ctx ends.
+// take prints arriving datagrams until Count records are printed or ctx ends.
 func (d *Datagrams) take(ctx context.Context, in Source) error {
 	for d.more(ctx) {
 		p, err := in.Next(ctx)

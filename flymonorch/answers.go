@@ -242,8 +242,7 @@ func (d *deployment) changes(e epoch, got *taken, row *schema.FlyMonResult) {
 	}
 }
 
-// compare returns the exact similarity of the sets of two consecutive epochs. It returns false if the oracle does not
-// know it.
+// compare returns the exact similarity of the sets of two consecutive epochs, and false if the oracle does not have it.
 func (tr *truth) compare(last *truth) (jaccard, difference float64, known bool) {
 	if tr == nil || last == nil || tr.Elements > 0 && tr.Before != last.Elements {
 		return 0, 0, false

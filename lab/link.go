@@ -11,7 +11,7 @@ type flight struct {
 	id   uint64
 	data []byte // without FCS; the buffer belongs to the wire
 	len  int    // before a capture cut it
-	late Time   // the part of the delay that the far end knows about
+	late Time   // the part of the delay that is visible to the far end
 }
 
 // A wire is one direction of a link.
@@ -146,7 +146,7 @@ func (w *wire) burst() bool {
 }
 
 // arrival returns the time at which a frame that leaves at t reaches the far end. late is the part of the delay that
-// the far end knows about.
+// is visible to the far end.
 func (w *wire) arrival(t Time) (at, late Time) {
 	at = t + w.Delay
 	if m := uint64(w.Jitter.Max); m > 0 {

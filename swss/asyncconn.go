@@ -48,7 +48,7 @@ func (a *asyncConn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close sends what is queued and then closes the connection.
+// Close sends the queued data and then closes the connection.
 func (a *asyncConn) Close() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 const settleLimit = 10 * time.Second
 
 // SetAll merges fields into rows of many tables, by table and key, as [Table.Set] does. It writes all of them in one
-// transaction, or none. The error contains what is known of the outcome.
+// transaction, or none. The error contains the known part of the outcome.
 func (d *DB) SetAll(ctx context.Context, tables map[string]map[string]FieldValues) error {
 	if d.redis.embedded != nil {
 		return d.setEach(ctx, tables) // in this process no answer is lost, and transactions are six times slower

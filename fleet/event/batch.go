@@ -49,7 +49,7 @@ type Header struct {
 	Promise int64
 	// From and To are the times of the earliest and latest event. In a batch without events they are the times, both
 	// included, from which events may be missing, since the source did not receive them or lost them. They are 0 and 0
-	// if it knows of none.
+	// if there are none.
 	From, To int64
 	// High is the latest time of any event so far, of this batch or those before. It bounds the times of a lost batch.
 	High   int64

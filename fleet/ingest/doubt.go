@@ -12,7 +12,7 @@ import (
 // before the export time of the first message may have been reported earlier, and lost. Later ones were not.
 type doubt struct {
 	until  time.Time // observations before this time may be missing
-	from   time.Time // start of the missing time that the partitions know
+	from   time.Time // start of the missing time that was reported to the partitions
 	heard  heard     // of the last message
 	latest time.Time // maximum heard.until of all messages
 }
@@ -33,7 +33,7 @@ func (d *doubt) goesBack(h heard) bool {
 }
 
 // doubt reports to the partitions which times of a domain's reports are uncertain. That concerns the time before its
-// first message, and before a message with a gap. It also concerns earlier times than the partitions know, if later
+// first message, and before a message with a gap. It also concerns times before those already reported, if later
 // messages report them. Reports of an exporter whose clock was set back are flagged. since is the earliest time at
 // which reports missing before the message may have been observed.
 func (r *Reports) doubt(ctx context.Context, e *exporter, domain uint32, h heard, told []report,

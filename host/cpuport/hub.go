@@ -339,7 +339,7 @@ func (l *Line) Receive(ctx context.Context) (Packet, error) {
 	}
 }
 
-// take returns what is queued, if anything.
+// take returns the next queued refusal or packet, if there is one.
 func (l *Line) take() (Packet, bool, error) {
 	h := l.hub
 	h.mu.Lock()

@@ -34,7 +34,7 @@ type Sync struct {
 	plan   plan
 	neighborhood
 	nextHops
-	sweep time.Time // time at which earlier neighbours that Linux does not know are removed; zero if that is done
+	sweep time.Time // time at which earlier neighbours that Linux lacks are removed; zero if that is done
 	began bool      // the first rows were handed out
 
 	addrs *hostrows.Addresses
@@ -191,5 +191,5 @@ func (s *Sync) lostUntil() time.Time {
 // Forget announces that Linux is going to report all of its neighbours again.
 func (s *Sync) Forget() { s.forget() }
 
-// Lacks describes what is not as configured, "" if nothing. It may be called from any goroutine.
+// Lacks describes the deviations from the configuration, or "" if there are none. It may be called from any goroutine.
 func (s *Sync) Lacks() string { return s.host.trouble() }

@@ -575,8 +575,8 @@ func TestLinkLocalNextHop(t *testing.T) {
 	b.wantNeighbors("the route leads elsewhere")
 }
 
-// A row that Linux does not know when hostifd starts stays while the neighbour is probed; without an answer it is
-// removed.
+// If Linux lacks the neighbour of a row when hostifd starts, the row stays while the neighbour is probed. Without an
+// answer it is removed.
 func TestNeighborsOfBefore(t *testing.T) {
 	b := newBench(t)
 	const (

@@ -13,7 +13,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// neighborTime is how long rows of NEIGH_TABLE stay that Linux does not know when hostifd starts, while it probes them.
+// neighborTime is the time for which rows of NEIGH_TABLE stay whose neighbours Linux lacks when hostifd starts. hostifd
+// probes these neighbours meanwhile.
 const neighborTime = 30 * time.Second
 
 const mostNeighbors = 1 << 16

@@ -209,7 +209,7 @@ func (a *Agent) Frames() []Frame {
 	return out
 }
 
-// run runs the machines of all ports until none changes, and sends what is due.
+// run runs the machines of all ports until none changes, and sends the frames that are due.
 func (a *Agent) run(now time.Time) {
 	for _, name := range slices.Sorted(maps.Keys(a.aggregates)) {
 		g := a.aggregates[name]

@@ -220,7 +220,7 @@ func (a *Agent) Receive(now time.Time, port string, data []byte) error {
 	default:
 		a.index++
 		n.Index = a.index
-		a.due[port] = now // it may not know this switch either: 9.2.5.19, txFast
+		a.due[port] = now // this switch may be new to the neighbour too: 9.2.5.19, txFast
 	}
 	n.Heard, n.Expires = now, now.Add(time.Duration(ttl)*time.Second)
 	a.neighbors[k] = &n

@@ -103,7 +103,7 @@ func NewHost(k Kernel, log *slog.Logger, hold func(name string, f *os.File)) *Ho
 
 // SetPorts applies the HOSTIF objects of a chip to the devices of ports. The device of a removed object is removed.
 // fresh means that the chip is a new one, whose objects are yet to come. Then devices stay unchanged, with their
-// carriers, until there are objects for them or hostifd no longer wants them.
+// carriers, until there are objects for them or hostifd no longer requests them.
 func (h *Host) SetPorts(ports []Port, fresh bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -27,7 +27,7 @@ import (
 //	vary:                       # all combinations of these are run; optional
 //	- path: links.between.loss
 //	  values: [0.001, 0.01, 0.1]
-//	results:                    # what is kept of each run, as in the checks of an experiment
+//	results:                    # measurements that are kept of each run, as in the checks of an experiment
 //	- {name: lost, measured: altmark.web.leaf1.spine1.lost}
 //	plots:                      # of a result over one of vary; optional
 //	- {result: lost, over: links.between.loss, scale: log}

@@ -24,7 +24,7 @@ type adoption struct {
 	// keepsGets means that syncd stores attributes that were read in ASIC_STATE, as SONiC's does, where they look
 	// like set ones.
 	keepsGets bool
-	// pollsAnew means that syncd may not know the contents of FLEX_COUNTER_DB, because SONiC's does not read it.
+	// pollsAnew means that syncd may lack the contents of FLEX_COUNTER_DB, because SONiC's does not read it.
 	pollsAnew bool
 }
 

@@ -147,7 +147,7 @@ func (a *acquaintance) meet(ctx context.Context) (err error) {
 	return nil
 }
 
-// meetAgain marks a syncd without an id that may not know its polls, and reports whether it did.
+// meetAgain marks a syncd without an id that may have lost its polls, and reports whether it did.
 func (a *acquaintance) meetAgain(ctx context.Context) (anew bool, err error) {
 	knows, _, err := a.is(ctx)
 	if err != nil || knows || !a.nameless {

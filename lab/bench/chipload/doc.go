@@ -2,6 +2,6 @@
 // SAI, with packets that arrive as fast as the load requires ([Load], [Feed]). [Parts] are the steps of a packet's
 // path.
 //
-// This package holds only what is measured. The clocks belong to its users, such as package bench for "tamtam bench
+// This package holds only the measured code. The clocks belong to its users, such as package bench for "tamtam bench
 // asic".
 package chipload

@@ -19,7 +19,7 @@ type Load struct {
 	BadVLAN    bool // tagged with a VLAN that does not exist
 	SamePort   bool // packets go to a host at the port where they came in
 	NoLearning bool // source addresses are not learned, once all are known
-	NotIP      bool // the chip does not know the protocol behind the Ethernet header
+	NotIP      bool // the protocol behind the Ethernet header is unknown to the chip
 	Options    bool // IPv4 options, which disable the shortcut through the ingress pipe
 	EgressACL  bool // matches all packets
 	EgressDrop bool // drops them too

@@ -14,7 +14,7 @@ import (
 	"tamtam/swss"
 )
 
-// A Translator knows every object of the ASIC by its virtual and its real id. It gives virtual ids to objects that
+// A Translator maps the virtual to the real id of every object of the ASIC. It gives virtual ids to objects that
 // came with the switch or a port. Everything except Current needs the server's lock.
 type Translator struct {
 	db   *swss.DB // the counter of virtual ids
