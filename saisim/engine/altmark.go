@@ -282,8 +282,8 @@ func (f *markFlow) followSteps(p *markProfile, pk *packet, q uint64, t markTime)
 	f.window(p, f.colour, uint8(q>>2&1), t)
 }
 
-// window counts a packet that arrived when only packets of the other colour may arrive: too late for the previous
-// period, too early for the next one.
+// window counts a packet that arrived when only packets of the other colour may arrive. It is too late for the previous
+// period and too early for the next one.
 func (f *markFlow) window(p *markProfile, colour, timeBit uint8, t markTime) {
 	if colour != timeBit && p.s.Interval.Within(t.at, p.guard, p.early) {
 		f.of[colour].outside++

@@ -11,8 +11,8 @@
 //     option is shorter than 2 bytes or ends after the header; an MSS is not 4 bytes
 //     long, or occurs twice. Options end at the header's end or with kind 0
 //   - without: there is no MSS (kind 2)
-//   - small: the MSS is at most the limit. The limit is the longest frame, with FCS, that the
-//     port accepts with a record, less 18 bytes, 4 for each tag that the parser knows, 40 or
+//   - small: the MSS is at most the limit. It is the length of the longest frame, with FCS, that the
+//     port accepts with a record, less 18 bytes, 4 for each tag that the parser found, 40 or
 //     with IPv6 60, and 32 for each of the clamp's records
 //   - no room: the limit is less than 216
 //   - clamped

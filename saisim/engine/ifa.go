@@ -5,14 +5,15 @@
 // without any IFA object. So a flow is the same flow at each switch, with or without IFA in its packets.
 //
 // Among the ingress tables whose entries initiate or terminate IFA, the deciding hit counts the packet as matched. An
-// initiator skips packets in which the parser has found IFA (already). It chooses the first packet that it has matched
-// and each n-th after it. All other matched packets are unsampled, even if they have IFA. A terminator skips packets in
-// which the parser has found no IFA (absent). A skipped packet is treated as if it had hit nothing. The values of the
-// object are those of that instant. A terminator takes over the mirror sessions of its entry.
+// initiator skips packets in which the parser has found IFA, and counts them as already. It chooses the first packet
+// that it has matched and each n-th after it. All other matched packets are unsampled, even if they have IFA. A
+// terminator skips packets in which the parser has found no IFA, and counts them as absent. A skipped packet is treated
+// as if it had hit nothing. The values of the object are those at that time. A terminator handles the mirror sessions
+// of its entry.
 //
 // In the egress pipe, before the MTU check, each copy that is not for the CPU or a mirror session gets at most one
-// operation. It is the one that the hit has begun or ended. Otherwise, it is one more hop, if the switch is transit and
-// the packet is of protocol 253 or has IFA. The result is the first of these that holds:
+// operation. The operation is the insertion or removal that the hit requires. Otherwise, it is one more hop, if the
+// switch is transit and the packet is of protocol 253 or has IFA. The result is the first of these that holds:
 //
 //   - cut: the frame was cut by a capture
 //   - unsupported: to initiate, the packet is no TCP or UDP with its complete header directly after that of IP, or a

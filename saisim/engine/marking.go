@@ -37,7 +37,7 @@
 //  4. Initiator: the mark becomes the time bit (step), the pulse (pulse), the time
 //     bit xor the pulse (muxed). For double the mark becomes the time bit, the second
 //     mark the pulse. A pulse is captured, with the time bit as colour.
-//     Elsewhere, these are captured, with the colour of 1: m = 1 for pulse, m2 = 1 for double,
+//     Elsewhere, these are captured, with the colour of step 1: m = 1 for pulse, m2 = 1 for double,
 //     m != time bit in slots 1 and 2 for muxed. Except for pulse, a packet is out of window
 //     if the colour is not the time bit, and T is in its period at least the guard after the
 //     beginning and more than the early guard before the end.
@@ -69,7 +69,7 @@
 //     number of packets, the sum of their T (of O of late ones) in ns since 1970, modulo 2^128,
 //     and the number of packets at which the clock was not synchronised. All packets count
 //     that steps 3 to 6 did not drop, by their colour in step 3, 4 or 5. Without slots that is
-//     the flow's colour after the packet.
+//     the flow's colour after this packet.
 //
 // A capture sets the timestamp of the index and colour to T (to O of a late packet). It also stores whether the clock
 // was not synchronised then, and the packet's digest, and it counts. The digest is the same at every switch. It is the

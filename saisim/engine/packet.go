@@ -119,9 +119,9 @@ const (
 	notedOuterDone // the header was added or removed
 )
 
-// A met holds a packet's lookups in the tables of the ingress pipe. It is as cheap to write as possible: it points to
-// objects whose names never change. It is read when the packet, or a copy of it, ends. The part that most packets write
-// is in one cache line, with the end of transit.
+// A met holds a packet's lookups in the tables of the ingress pipe. To be cheap to write, it points to objects whose
+// names never change. It is read when the packet, or a copy of it, ends. The part that most packets write is in one
+// cache line, with the end of transit.
 type met struct {
 	router         *rif // router interface at chip.port
 	dest           *dest

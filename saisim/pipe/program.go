@@ -110,7 +110,7 @@ type Source struct {
 type Table struct {
 	Name  string `json:"name"`
 	Stage uint8  `json:"stage"`
-	// Gate defines when the table runs: when every term of one of its rows holds. Without rows it always runs.
+	// Gate defines when the table runs: when every term of one of its rows holds. Without rows the table always runs.
 	Gate  [][]Term `json:"gate,omitempty"`
 	Match string   `json:"match"` // always, exact, ternary, lpm or index
 	Key   []Input  `json:"key,omitempty"`
@@ -127,8 +127,8 @@ type Term struct {
 	Field string `json:"field,omitempty"`
 	Mask  uint64 `json:"mask,omitempty"` // zero means the whole field
 	Table string `json:"table,omitempty"`
-	// Is is, for a field: eq, ne, lt, le, gt or ge Value, unsigned. For a table it is ran, skipped, hit, miss, or
-	// action. The latter holds if the table ran Action.
+	// Is compares a field with Value, unsigned, by eq, ne, lt, le, gt or ge. For a table it is ran, skipped, hit, miss
+	// or action. action holds if the table ran Action.
 	Is     string `json:"is"`
 	Value  uint64 `json:"value,omitempty"`
 	Action string `json:"action,omitempty"`

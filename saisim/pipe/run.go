@@ -379,7 +379,7 @@ func (c *Compiled) Begin(p *PHV, in Set) {
 	}
 }
 
-// Bridge saves the values of a packet that go on to the egress pipe.
+// Bridge saves the values of a packet that the egress pipe needs.
 func (c *Compiled) Bridge(p *PHV, lane int, to *[BridgeWords]uint64) {
 	for i := range to[:c.first] {
 		to[i] = p.W[firstUser+i][lane]

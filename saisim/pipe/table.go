@@ -14,7 +14,7 @@ const (
 	outcomeBits = 2
 )
 
-// A table is a compiled table: the entries with one of four ways to find them.
+// A table is a compiled table: its entries in one of four forms for lookups.
 type table struct {
 	name    string
 	stage   uint8
