@@ -291,7 +291,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// A failing store results in an error page; a slow one is not waited for.
+// A failing store results in an error page. The page does not wait for a slow store.
 type brokenStore struct{ result.Memory }
 
 func (*brokenStore) Each(context.Context, int64, int64, func(*result.Batch) bool) error {
