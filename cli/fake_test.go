@@ -23,7 +23,7 @@ import (
 	"tamtam/cli/tree"
 )
 
-// fakeServer is a gNMI server that keeps a JSON tree. Of the schema it has only the keys of lists. Names are stored
+// fakeServer is a gNMI server that keeps a JSON tree. From the schema it has only the keys of lists. Names are stored
 // without module prefix.
 type fakeServer struct {
 	gpb.UnimplementedGNMIServer

@@ -10,8 +10,8 @@ import (
 )
 
 // After a change, all objects of the features without a report are shown as Pending, and so are those active with an
-// older configuration. Rows of APPL_DB are as the managers write them. That every leaf is reported is tested by
-// device's test of changes.
+// older configuration. Rows of APPL_DB are as the managers write them. A test of package device checks that every leaf
+// is reported.
 func TestShowAllKindsRightAfterAChange(t *testing.T) {
 	s, r := newSwitch(t)
 	for _, g := range []string{"f1", "f2"} {

@@ -49,7 +49,7 @@ func converge(t *testing.T, seed uint64) {
 		devicetest.NoError(t, disturb(ctx, rnd, s))
 	}
 	devicetest.Settle(t, s)
-	if seed%4 == 1 { // it takes as long as the others together
+	if seed%4 == 1 { // it needs as much time as all others together
 		consistent(t, s)
 	}
 	once := devicetest.NewSim(t, device.SimConfig{Config: device.ConfigDB{"DEVICE_METADATA": devicetest.Metadata},

@@ -23,8 +23,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// compare lets every daemon compare everything once in each of the next n seconds, and report. It returns the state
-// of each.
+// compare makes every daemon compare everything once in each of the next n seconds, and report. It returns the state of
+// each daemon.
 func compare(t *testing.T, s *device.Sim, n int) map[string]drift.State {
 	t.Helper()
 	tell := func(name string, w *drift.Watch) {

@@ -34,8 +34,8 @@ type UpConfig struct {
 	// Shell runs a script of the shell at a gNMI server, "unix:PATH". It is required if Startup contains a script.
 	Shell func(ctx context.Context, target string, script []byte) error
 	// Ports is the number of configured ports that are wired to eth1, eth2, ... in order. [AllPorts] means all ports,
-	// but at most 64. If Ports is not 0, or Startup is not made of rows, defaults are added that rows lack: the switch's
-	// name, its MAC address, and ports.
+	// but at most 64. If Ports is not 0, or Startup is not made of rows, missing defaults are added: the switch's name,
+	// its MAC address, and ports.
 	Ports int
 	// Keep, if set, is the file to which CONFIG_DB is written when the switch ends, as a config_db.json.
 	Keep string

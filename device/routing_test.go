@@ -190,7 +190,7 @@ func TestRoutedSwitch(t *testing.T) {
 	devicetest.NoError(t, r.Advance(t.Context(), r.Chip.Now()+saisim.Cycle(r.Chip.Profile().ClockHz)*301))
 	crm := devicetest.Row(t, r.Redis, swss.CountersDB, "CRM", "STATS")
 	for res, want := range map[string]string{
-		// the default one, four of addresses, three of subnets, three static ones: the fourth has no neighbour
+		// one default route, four of addresses, three of subnets, three static routes; the fourth has no neighbour
 		"ipv4_route": "11", "ipv4_neighbor": "3", "ipv6_nexthop": "1", "nexthop_group": "1", "nexthop_group_member": "2",
 	} {
 		if got := crm["crm_stats_"+res+"_used"]; got != want || crm["crm_stats_"+res+"_available"] == "" {

@@ -251,7 +251,7 @@ func (c *audience) checkWaiting(at time.Duration) {
 	}
 }
 
-// goOn lets the slow subscriber accept what waits: first the interrupted messages, and then each new value once.
+// goOn lets the slow subscriber accept the waiting messages: first the interrupted ones, and then each new value once.
 func (c *audience) goOn() {
 	c.t.Helper()
 	missed := c.waiting(c.slow)

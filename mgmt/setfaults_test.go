@@ -63,7 +63,7 @@ const mostErrors = 20
 func wantBounded(t *testing.T, err error) {
 	t.Helper()
 	text := status.Convert(err).Message()
-	odd := func(c byte) bool { return c < ' ' || c > '~' || c == '%' } // it takes three bytes in the header
+	odd := func(c byte) bool { return c < ' ' || c > '~' || c == '%' } // it needs three bytes in the header
 	n := len(text)
 	for i := range len(text) {
 		if odd(text[i]) {

@@ -28,8 +28,8 @@ import (
 // meanwhile.
 //
 // gNMI's extension (gnmi-commit-confirmed) begins one by a Set. Another Set that writes a row of it is refused until it
-// ends. The operation commit begins one that goes back to the last configuration that was started with, saved or
-// committed. Later Sets of the same user then belong to the trial, as the shell has no other means to change anything.
+// ends. The operation commit begins one that restores the last configuration that was started with, saved or committed.
+// Later Sets of the same user then belong to the trial, as the shell has no other means to change anything.
 //
 // The end of a trial changes only rows that its user may change: see [keeping.reverted].
 type trial struct {

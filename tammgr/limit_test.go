@@ -14,7 +14,7 @@ import (
 )
 
 // If there are too many sessions, the first by name are accepted, whatever their order of arrival. The status of the
-// others contains the reason. When one is deleted, the next one replaces it.
+// other sessions contains the reason. When an accepted session is deleted, the next one replaces it.
 func TestTooManySessions(t *testing.T) {
 	b := forwardtest.New(t, swsstest.Start(t), func(d *orch.Daemon, r *swss.Redis) { New(d, r).MostRows = 2 })
 	check := func(when string, taken ...int) {

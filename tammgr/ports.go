@@ -16,8 +16,8 @@ type ports struct {
 	changed func(name string)
 }
 
-// resolve returns the name of the port or PortChannel that is given as name or alias. A port's name takes precedence
-// over any alias. If several ports have the same alias, it stands for the first of them.
+// resolve returns the name of the port or PortChannel that is given as name or alias. A port's name has precedence over
+// any alias. If several ports have the same alias, it stands for the first of them.
 func (p ports) resolve(name string) (string, bool) {
 	if _, ok := p.alias[name]; ok {
 		return name, true

@@ -20,7 +20,7 @@ type tamDevice struct{ schema.TAMDevice }
 
 func (tamDevice) refs() refs { return refs{} }
 
-// check compares the ids with those of TAM_SWITCH_TABLE, which take precedence if both are given.
+// check compares the ids with those of TAM_SWITCH_TABLE, which have precedence if both are given.
 func (d tamDevice) check(m *Manager) (wrong string, lacks []string) {
 	s := configuredSwitch(m)
 	for _, id := range []struct {

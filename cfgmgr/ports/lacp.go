@@ -12,11 +12,10 @@ import (
 // lacp holds what LACP reports of members, and the incarnation that each report refers to.
 //
 // The rows of LACP outlive their writer. They remain valid while no LACP daemon runs, so that a restart changes
-// nothing. They are not valid for a member that was meanwhile deleted and created again, or has a new key, since no
-// negotiation has used that key. So tammgrd gives each member an incarnation, a text that none of its rows can have had
-// before. It keeps the text while the member is in APPL_DB with the same key and system address. A row of LACP is valid
-// if it repeats the text. The text is only in the member's row in APPL_DB, so a daemon may be killed between any two
-// writes.
+// nothing. They are not valid for a member that was meanwhile deleted and recreated, or has a new key. No negotiation
+// has used that key. So tammgrd gives each member an incarnation, a text that none of its rows can have had before. It
+// keeps the text while the member is in APPL_DB with the same key and system address. A row of LACP is valid if it
+// repeats the text. The text is only in the member's row in APPL_DB, so a daemon may be killed between any two writes.
 type lacp struct {
 	said map[string]said // by "PortChannel1|Ethernet0"
 	last uint64          // the largest number that was seen or assigned

@@ -22,7 +22,8 @@ func (d *decision) decideRoutes() {
 	}
 }
 
-// decideRoute decides on a static route, after those that take precedence over it. taken contains their prefixes.
+// decideRoute decides on a static route, after those that have precedence over it. taken maps their prefixes to their
+// keys.
 func (d *decision) decideRoute(key string, taken map[netip.Prefix]string) {
 	row, state := d.routes[key], stateRoute(key)
 	var route schema.Route

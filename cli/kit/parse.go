@@ -155,7 +155,7 @@ func Expected(at []Position) []next {
 	return out
 }
 
-// step reads one token at all positions. A complete keyword takes precedence over an abbreviation, and both over a
+// step reads one token at all positions. A complete keyword has precedence over an abbreviation, and both over a
 // parameter.
 func step(at []Position, t Token) ([]Position, error) {
 	nexts := Expected(at)

@@ -10,9 +10,9 @@ import (
 func partialMeasures() []measure {
 	counters := [2]int{192, 1536}
 	countMin := func(in *instance) float64 { return 2 * in.total / (in.buckets / in.rows) }
-	// Of n packets one in s is seen: two standard deviations to both sides are 4 sqrt(n (s-1)). If none is seen there
-	// may be 3.7 s (Clopper and Pearson, 2.5 %), where one would expect s: so n + s. All bytes may have been in large
-	// frames.
+	// One in s of n packets is seen, so two standard deviations to both sides are 4 sqrt(n (s-1)). If none is seen,
+	// there may be 3.7 s packets (Clopper and Pearson, 2.5 %), where s would be expected. This is why n + s is used.
+	// All bytes may have been in large frames.
 	sampled := func(frame float64) func(in *instance) float64 {
 		return func(in *instance) float64 {
 			return countMin(in) + 4*math.Sqrt((in.exact+in.seen*frame)*(in.seen-1)*frame)

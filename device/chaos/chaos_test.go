@@ -304,11 +304,11 @@ func (c *chaos) mend() {
 	c.failed = time.Time{}
 }
 
-// While the configuration changes, many faults occur. Daemons are killed and stopped, Redis is killed, emptied, full
-// and slow, connections and the network are cut, keys are corrupted, and other clients request views from syncd. Calls
-// to the chip fail or are late, notifications are lost or doubled, clocks are set, and rows are too large. The order is
-// random. As soon as all daemons report that they are ready, the switch equals a new one with the same configuration.
-// The gate runs this for a minute; see "make chaos".
+// While the configuration changes, many faults occur. Daemons are killed and stopped, and Redis is killed, emptied,
+// full and slow. Connections and the network are cut, keys are corrupted, and other clients request views from syncd.
+// Calls to the chip fail or are late, notifications are lost or doubled, clocks are set, and rows are too large. The
+// order is random. As soon as all daemons report that they are ready, the switch equals a new one with the same
+// configuration. The gate runs this for a minute; see "make chaos".
 func TestChaos(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes: nothing for the race detector")

@@ -190,7 +190,7 @@ func (l *liveTraffic) period(frame []byte, sent int64) uint64 {
 	if k&1 == colour {
 		return k
 	}
-	return k + 1 // it crossed the edge on its way
+	return k + 1 // it crossed the end of a period in flight
 }
 
 func (l *liveTraffic) now() traffic {

@@ -367,8 +367,8 @@ func sflowByGoflow2(x *devicetest.SFlowTest, c *collecting, path string) sflowRe
 	})
 }
 
-// await reads a collector's file until it has as many samples as were sent. counted is the name of the field with an
-// object's number of samples.
+// await reads a collector's file until it has as many samples as were sent. counted is the field with an object's
+// number of samples.
 func await(
 	x *devicetest.SFlowTest, c *collecting, path, counted string, read func(sflowReadings, map[string]any),
 ) (r sflowReadings) {

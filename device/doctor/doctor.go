@@ -44,7 +44,7 @@ type Config struct {
 	Redis   swss.Config
 	GNMI    string // HOST:PORT of the gNMI server
 	CA      string // file of the CA certificate; "" means ca.pem in Data, if it exists
-	Users   string // the file of the users who may log in; "" means none
+	Users   string // the file of the users that may log in; "" means that there is none
 	Roles   string // the file of the roles' rights; "" means only the built-in ones
 	Data    string // the data directory
 	Version string // of this binary

@@ -64,8 +64,8 @@ func (a answer) is(t *testing.T, when string, verdict Verdict, word string) {
 	}
 }
 
-// Each fault of a Redis and of its rows gives its finding. Every line is well before, and again after the fault is
-// undone.
+// Each fault of a Redis and of its rows results in its finding. Before the fault, and after it is undone, every check
+// succeeds.
 func TestFaultsOfRedis(t *testing.T) {
 	server := swsstest.StartServer(t, "--save", "", "--appendonly", "yes")
 	r := server.Open()

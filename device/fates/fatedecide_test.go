@@ -279,7 +279,7 @@ type modelDecision struct {
 	*modelPacket
 	admission
 	choose func(n int) int
-	reason string // why it goes nowhere
+	reason string // why no port sends it
 	copied bool   // there is a copy for the CPU
 	leaves []modelCopy
 	routed bool // into a VLAN, or out of a port

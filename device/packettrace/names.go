@@ -19,7 +19,7 @@ type names struct {
 	fork   *saisim.Fork // the fork whose tables these are; nil if they are the chip's
 	tables config.Tables
 	of     map[config.ID]string
-	was    map[config.ID]string // names of objects that may be gone; nil means that all exist
+	was    map[config.ID]string // names of objects that may have been deleted; nil means that all exist
 	entry  map[config.ID]config.ACLEntry
 }
 

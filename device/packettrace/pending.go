@@ -11,8 +11,8 @@ import (
 )
 
 // pendingRoute returns the longest route to dst that a row requests and that the chip lacks. The text contains the
-// reason, for example "route 10.9.0.0/16 is pending: no neighbour ...". It is "" if the chip used the longest route. r
-// may be nil: then the text is "".
+// reason, for example "route 10.9.0.0/16 is pending: no neighbour ...". It is "" if the chip used the longest route. If
+// r is nil, the text is "".
 func pendingRoute(ctx context.Context, r *swss.Redis, t *saisim.PacketTrace, dst netip.Addr) (string, error) {
 	used, routed := usedRoute(t)
 	if !routed || r == nil || !dst.IsValid() {

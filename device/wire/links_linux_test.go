@@ -33,8 +33,8 @@ func (r *rig) isSet(t testing.TB, name string) (up bool) {
 }
 
 // A port that is shut down sets its interface down, so that the peer loses its link, and up again with it. An
-// operator's change to the interface of a port that is up stays. At the end, interfaces that were set up here go
-// down, unless they are to be kept.
+// operator's change to the interface of a port that is up stays. At the end, interfaces that were set up here are set
+// down, unless they must be kept.
 func TestLinksFollowPorts(t *testing.T) {
 	t.Parallel()
 	for _, keep := range []bool{false, true} {

@@ -108,7 +108,7 @@ func Doubled(text []byte) (errs []error) {
 	type level struct {
 		seen  map[string]bool // nil for an array
 		name  string          // the last one
-		value bool            // a value comes next
+		value bool            // a value follows
 	}
 	var at []level
 	ended := func() {
@@ -245,8 +245,8 @@ func tooMany(table string, n int) error {
 	return fmt.Errorf("%s: %d rows: want at most %d, more are not taken", table, n, schema.MaxRows)
 }
 
-// Load writes all of the rows into CONFIG_DB, or none. Existing rows that are not in c stay. The error reports what is
-// known of the outcome.
+// Load writes all of the rows into CONFIG_DB, or none. Existing rows that are not in c stay. The error reports the
+// outcome as far as it is known.
 func (c Rows) Load(ctx context.Context, r *swss.Redis) error {
 	db := r.DB(swss.ConfigDB)
 	errs := []error{c.Check()}

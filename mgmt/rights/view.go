@@ -15,8 +15,8 @@ import (
 )
 
 // A View is the rights of one role for each node of the tree. A nil View has all rights, as the process itself does. It
-// is consulted where every request passes. This is when the path of a Get or Subscribe is resolved (See, Reads), when
-// an entry is read (tree.Entry.Value), when a Set is executed (set.Tx), and for operations.
+// is consulted where every request passes: when a path of a Get or Subscribe is resolved (See, Reads), and when an
+// entry is read (tree.Entry.Value). It is also consulted when a Set (set.Tx) or an operation is executed.
 type View struct {
 	Role    access.Role
 	rules   string                 // the text that it was made from

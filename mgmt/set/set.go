@@ -414,8 +414,8 @@ func (t *Tx) removeBelow(ctx context.Context, x tree.Target, g *tree.List, repla
 	return nil
 }
 
-// removeOwned deletes the entries owned by deleted entries, if goes accepts them. If it did not, an interface's
-// addresses, for example, would be in force again for the next interface of that name.
+// removeOwned deletes the entries owned by deleted entries, if goes accepts them. For example, addresses of a deleted
+// interface would otherwise be in force again for the next interface of that name.
 func (t *Tx) removeOwned(ctx context.Context, es []*txEntry, goes func(*txEntry) bool) error {
 	var lists []tree.Owned
 	gone := map[tree.Owned]map[string]*txEntry{}

@@ -480,8 +480,8 @@ func (n *Node) Meant() *Node {
 	return n
 }
 
-// OpenConfig has nodes of its own for some of the configuration in our lists. A Set may name these as well: it is
-// executed on the entries of our list, in the same transaction, so that our checks, rows and references apply.
+// OpenConfig has other nodes for some of the configuration in our lists. A Set may name these nodes, too. It is then
+// executed on the entries of our list, in the same transaction. So our checks, rows and references apply.
 //
 // A Get of type CONFIG of a node that contains both returns ours only, so that a document contains each value once. A
 // Set that replaces or deletes such a node affects our node. OpenConfig's nodes are replaced too if the value names

@@ -54,9 +54,9 @@ type Row struct {
 	// Table is the row's table. AnyTable means rows of all tables: the first part of Key is the table's name, and its
 	// last part is all the rest.
 	Table string
-	// Key is the row's key: in "TAM|{name}", {name} stands for the list key. If two keys have that name it is the inner
-	// one, or the outer one if Each names it. {prefix/host} is a network, which the row's key has without length if it
-	// is a host. {field=default} is a field of the entry's own row.
+	// Key is the row's key. For example, in "{name}|{rule-name}", {name} and {rule-name} stand for keys of the list. If
+	// two keys have one name, it means the inner key, or the outer one if Each names it. {prefix/host} is a network,
+	// whose length is omitted in the row's key if it is a host. {field=default} is a field of the entry's own row.
 	//
 	// {*} matches any text. Codecs then receive all matching rows as one row, which cannot be written. Its fields are
 	// named by the parts that {*} matched. A field's value consists of the values of the fields in Of, separated by

@@ -256,7 +256,7 @@ func shape(d *result.Distribution) (list []column) {
 type packetRow struct {
 	Time      int64
 	Flow, Way string
-	Origin    string // where it came from; empty if unknown
+	Origin    string // origin of the packets; empty if unknown
 	End       string
 	Dropped   bool
 	Ambiguous bool

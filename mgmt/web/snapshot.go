@@ -48,7 +48,7 @@ type snapshot struct {
 	stopped  bool   // there are more rows, which were not read
 	newest
 	flags [rowKinds]result.Flags
-	left  map[string]int64 // by kind, rows that were dropped for lack of room
+	left  map[string]int64 // by kind, number of rows that were omitted because of a bound
 
 	ways     map[wayKey]*way
 	drops    map[dropKey]*dropSum

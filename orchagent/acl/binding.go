@@ -173,7 +173,8 @@ func (b *objects) unbind(ctx context.Context, in *instance, name string) error {
 	return nil
 }
 
-// rebind updates the bindings of a table that stays in the ASIC. A port that cannot be bound does not delay the others.
+// rebind updates the bindings of a table that stays in the ASIC. A port that cannot be bound does not delay the other
+// ports.
 func (o *Orch) rebind(ctx context.Context, in *instance) {
 	want := map[string]target{}
 	for _, tg := range o.terms.targets(in.table, in.def.stage) {

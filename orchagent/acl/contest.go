@@ -329,8 +329,8 @@ func sharers[K comparable](
 	return gives, short
 }
 
-// findHolder determines which rule occupies the capacity that a waiting rule lacks. This is the rule that displaced it,
-// or the one that displaced that rule in turn. Otherwise it is the last of the higher-ranked rules.
+// findHolder determines which rule occupies the capacity that a waiting rule lacks. This is the rule that displaced it
+// or, in turn, the rule that displaced that rule. If none displaced it, it is the last of the higher-ranked rules.
 func (o *Orch) findHolder(r *rule, inForce []*rule) {
 	if r.holder == (schema.ACLRuleKey{}) { // not yet known to this process
 		r.holder, _ = schema.ParseACLRuleKey(o.asic.counters.holders.Former(r.key.Config()))

@@ -9,8 +9,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// converge brings the ASIC in line with the rows. If an object fails, the error is recorded for its row, and the others
-// continue.
+// converge brings the ASIC in line with the rows. If an object fails, the error is recorded for its row, and the other
+// objects are still programmed.
 func (o *Orch) converge(ctx context.Context) {
 	for range o.ledger.Passes {
 		o.apply(ctx, makePlan(o.ledger))

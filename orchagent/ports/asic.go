@@ -50,8 +50,8 @@ func (a *asic) lagUp(name string) bool {
 	return links > 0 && links >= a.lags[name].minLinks
 }
 
-// downWith returns the names that are down when a port is down: the port itself, and its LAG if the LAG is not up
-// without it.
+// downWith returns the names that are down when a port is down. These are the port itself, and its LAG if the LAG is
+// not up without it.
 func (a *asic) downWith(name string) []string {
 	down := []string{name}
 	if lag := a.ports[name].lag; lag != "" && !a.lagUp(lag) {

@@ -45,7 +45,7 @@ type counters struct {
 	start  []sai.OID
 	stop   []sai.OID
 	polled map[sai.OID]bool
-	left   []string // rows of a previous run's ports that are gone
+	left   []string // rows of a previous run's ports that no longer exist
 }
 
 // open reads the entries that a previous run left in the maps.

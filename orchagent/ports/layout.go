@@ -12,8 +12,8 @@ type RouterPort struct {
 	MTU uint32  // as configured, in bytes
 }
 
-// RouterPort returns the object for a router interface of this name: a VLAN, or a port or PortChannel that is in no
-// VLAN and no PortChannel. If there can be none, the error is the reason. The answer follows the plan, so that an
+// RouterPort returns the object for a router interface of this name. This is a VLAN, or a port or PortChannel that is
+// in no VLAN and no PortChannel. If there can be none, the error is the reason. The answer follows the plan, so that an
 // interface is removed before its port gets another use.
 func (o *Orch) RouterPort(name string) (RouterPort, error) {
 	p := o.plan

@@ -15,7 +15,7 @@ type nextHop struct {
 	oid     sai.OID
 	mac     sai.MAC
 	refs    int  // number of routes and groups that use it
-	leaving bool // whether its row or its router interface is gone
+	leaving bool // whether its row or its router interface was deleted
 }
 
 func (n *nextHop) key() sai.Key { return sai.EntryKey(n.entry) }

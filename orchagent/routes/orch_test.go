@@ -141,8 +141,8 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// The source of the switch's own packets is the address of a loopback, else that of the outgoing interface, else any
-// other address of the switch.
+// The source of the switch's own packets is the address of a loopback, else of the outgoing interface, else of any
+// other interface.
 func TestOwnAddress(t *testing.T) {
 	b := newBench(t)
 	want := func(to, name, want string) {

@@ -294,7 +294,8 @@ func (o *Orch) replanPrefix(prefix netip.Prefix) (rows []orch.RowKey) {
 	return rows
 }
 
-// usable returns the route's next hops that are in the ASIC and stay, and the reasons why the others are not.
+// usable returns the route's next hops that are in the ASIC and stay, and the reasons why the other next hops are not
+// usable.
 func (o *Orch) usable(p *plan, spec routeSpec) (hops []schema.Hop, lacks []string) {
 	for _, h := range spec.hops {
 		key := hop{h.Interface, h.Addr}

@@ -13,7 +13,7 @@ import (
 type rif struct {
 	oid     sai.OID
 	spec    rifSpec
-	leaving bool // whether its row or its port is gone
+	leaving bool // whether its row or its port was deleted
 }
 
 // replaced reports whether a change of the router interface requires creating it again.

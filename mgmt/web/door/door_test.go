@@ -107,7 +107,7 @@ func (h *house) ask(name, password, host, trust string, with ...tls.Certificate)
 	return r.StatusCode, string(body)
 }
 
-// Only users of the file whose role may read what is shown are admitted, by TLS; a removed user is refused.
+// Only users of the file whose role may read the data of the page are admitted, by TLS. A removed user is refused.
 func TestUsers(t *testing.T) {
 	h := newHouse(t)
 	h.open(h.config())
