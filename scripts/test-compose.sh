@@ -53,7 +53,7 @@ compose up -d >/dev/null 2>&1 || fail "compose up"
 compose kill redis >/dev/null 2>&1 && compose start redis >/dev/null 2>&1 || fail "kill redis"
 await "Redis was killed a few seconds after the start: every container is healthy" healthy
 await "the feature is active" feature_active
-told() { compose logs mgmtd 2>/dev/null | grep -o 'a login was made: admin, password [A-Z2-7]*' | awk '{print $NF}'; }
+told() { compose logs mgmtd 2>/dev/null | grep -o 'created the user admin, password [A-Z2-7]*' | awk '{print $NF}'; }
 [ "$(told | wc -l)" = 1 ] || fail "a password is told $(told | wc -l) times at the first start, want once"
 as() { # USER PASSWORD: the shell, by gNMI and TLS, in mgmtd's container
 	compose exec -T mgmtd tamtam cli --target localhost:8080 --user "$1" --password "$2" -c 'show tam switch'
