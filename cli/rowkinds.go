@@ -149,13 +149,13 @@ func aclKinds() []rowKind {
 	}
 	return []rowKind{
 		{
-			table: "ACL_TABLE_TYPE", words: []kit.Element{list, kit.Keyword("type", "Matches and actions that rules of a table may use")},
+			table: "ACL_TABLE_TYPE", words: []kit.Element{list, kit.Keyword("type", "Matches and actions of a table's rules")},
 			keys: []kit.Element{name("name", "Name of the type")}, fields: names("MATCHES@ ACTIONS@ BIND_POINTS@"),
 		},
 		{
 			table: "ACL_TABLE", words: []kit.Element{list, kit.Keyword("table", "A list of rules")},
 			keys: []kit.Element{name("name", "Name of the table")}, fields: []rowField{
-				{"type", "Matches and actions that rules may use", offered("L3", "L3V6", "L3V4V6", "MIRROR", "MIRRORV6", "TAM")},
+				{"type", "Matches and actions of its rules", offered("L3", "L3V6", "L3V4V6", "MIRROR", "MIRRORV6", "TAM")},
 				{"stage", "Where on a packet's way", offered("INGRESS", "EGRESS")},
 				{"ports@", "Ports and PortChannels, with commas between", anything},
 				{"policy_desc", "Words of the user", anything},

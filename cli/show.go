@@ -69,7 +69,8 @@ func showCommands() []*kit.Command {
 	add(showNeighbors(6), "show", ipv6, kit.Keyword("neighbors", "IPv6 neighbours"))
 	add(showNeighbors(6), "show", kit.Keyword("ndp", "IPv6 neighbours"))
 	add(showNeighbors(0), "show", kit.Keyword("neighbors", "Neighbours of both families"))
-	add(showLLDP, "show", kit.Keyword("lldp", "LLDP data of neighbours"), kit.Keyword("neighbors", "The neighbour at each port"))
+	add(showLLDP, "show", kit.Keyword("lldp", "LLDP data of neighbours"),
+		kit.Keyword("neighbors", "The neighbour at each port"))
 	add(showMACs, "show", kit.Keyword("mac", "Ethernet addresses"), kit.Keyword("address-table", "Where addresses are"))
 	add(showQueues, "show", kit.Keyword("queue", "Egress queues"), "counters", kit.Maybe(iface, "Only of this port"))
 	add(showSchedulers, "show", kit.Keyword("qos", "Quality of service"),

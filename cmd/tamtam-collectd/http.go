@@ -31,7 +31,7 @@ func (f *httpFlags) flags(c *cobra.Command) {
 	s.BoolVar(&f.open, "open", false,
 		"let --http be an address that other hosts reach: every client that reaches it may read all")
 	s.StringVar(&f.users, "users", os.Getenv("TAMTAM_USERS"),
-		"file of NAME:PASSWORD:ROLE lines, which tamtam users writes: users of the page must log in (default from TAMTAM_USERS)")
+		"file of NAME:PASSWORD:ROLE lines, which tamtam users writes: users must log in (default from TAMTAM_USERS)")
 	s.StringVar(&f.roles, "roles", "", "file of ROLE none|read|write PATH lines: what roles may beyond what is built in")
 	s.StringVar(&f.httpData, "http-data", filepath.Join(device.DataDir(), "collectd"),
 		"directory for the generated certificate of --http")

@@ -191,7 +191,8 @@ func TestHealth(t *testing.T) {
 			}
 		}
 		h.lives(nil, func(context.Context) error { return errors.New("it is deaf") }, nil)
-		if h.renew(t.Context(), r); health(name) == nil || !strings.Contains(health(name).Error(), "connection for notifications") {
+		if h.renew(t.Context(), r); health(name) == nil ||
+			!strings.Contains(health(name).Error(), "connection for notifications") {
 			t.Errorf("%s hears of no changes: %v", name, health(name))
 		}
 		h.lives(func(context.Context) error { return errors.New("it hangs") }, nil, nil)

@@ -68,7 +68,7 @@ func families() []family {
 			"Partitions of this process that wait until the store can be used again.", nil},
 		{counter, "store_failures_total", "What the store could not do, and is asked for again.", nil},
 		{gauge, "store_files_unread",
-			"Files of the store that cannot be read, so that the page lacks their rows; absent if the store does not report them.", nil},
+			"Unreadable files of the store, whose rows the page lacks; absent if the store does not report them.", nil},
 		{counter, "source_events_total", "Events written to the log.", source},
 		{counter, "source_batches_total", "Batches that the log has kept.", source},
 		{counter, "source_bytes_total", "Bytes of batches that the log has kept.", source},

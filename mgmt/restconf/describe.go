@@ -101,14 +101,15 @@ func exampleOf(n *tree.Node, only bool) object {
 func leafExample(n *tree.Node) any {
 	var samples []any
 	for _, text := range n.Default {
-		samples = append(samples, json.Number(text), text == "true", text)
+		samples = append(samples, text, json.Number(text), text == "true")
 	}
 	for _, word := range n.Words() {
 		samples = append(samples, word)
 	}
 	free := n.Type.Kind == goyang.Ystring && len(n.Type.Pattern) == 0
-	if len(n.Type.Range) > 0 {
-		samples = append(samples, json.Number("1"), json.Number(n.Type.Range[0].Min.String()), "1", n.Type.Range[0].Min.String())
+	if len(n.Type.Range) > 0 { // numbers of 64 bits are strings in JSON (RFC 7951, section 6.1)
+		least := n.Type.Range[0].Min.String()
+		samples = append(samples, "1", least, json.Number("1"), json.Number(least))
 	}
 	samples = append(samples, true)
 	if !free || n.KeyIndex >= 0 {
