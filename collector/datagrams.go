@@ -21,8 +21,8 @@ type Datagrams struct {
 	DatagramPrinter
 	Port  uint16 // UDP port of datagrams in frames
 	Count int64  // number of records to print; 0 means all until the source or the context ends
-	// Tell reports data that was not read.
-	Tell func(format string, args ...any)
+	// Progress reports data that was not read.
+	Progress func(format string, args ...any)
 
 	whole, cut int
 	join       *Joiner
@@ -65,13 +65,13 @@ func (d *Datagrams) joined(list []Joined) error {
 func (d *Datagrams) end(from string) error {
 	err := d.joined(d.join.Flush())
 	if d.whole == 0 {
-		d.Tell("%s has no datagram to UDP port %d that is whole (--port)", from, d.Port)
+		d.Progress("%s has no datagram to UDP port %d that is whole (--port)", from, d.Port)
 	}
 	if d.cut > 0 {
-		d.Tell("%d frames are cut by the snap length, and were not read", d.cut)
+		d.Progress("%d frames are cut by the snap length, and were not read", d.cut)
 	}
 	if text := d.join.Counts().Text(); text != "" {
-		d.Tell("%s: %s", from, text)
+		d.Progress("%s: %s", from, text)
 	}
 	return errors.Join(err, d.Report())
 }
@@ -137,8 +137,8 @@ func (d *Datagrams) take(ctx context.Context, in Source) error {
 // tellLost reports the amount of data that was lost because it arrived faster than it was read.
 func (d *Datagrams) tellLost(in Source, what string) {
 	if lost, unknown := in.Lost(); unknown != nil {
-		d.Tell("it is not known how many %s were lost before they were read: %v", what, unknown)
+		d.Progress("it is not known how many %s were lost before they were read: %v", what, unknown)
 	} else if lost > 0 {
-		d.Tell("%d %s were lost before they could be read", lost, what)
+		d.Progress("%d %s were lost before they could be read", lost, what)
 	}
 }

@@ -44,7 +44,7 @@ func TestWhoHasTheACLTables(t *testing.T) {
 		}
 		for _, i := range order {
 			db.HSet(t.Context(), rows[i].key, rows[i].fields)
-			devicetest.Settle(t, s)
+			devicetest.RunUntilIdle(t, s)
 		}
 		rowOf := func(key string) string {
 			table, name, _ := strings.Cut(key, "|")
@@ -75,7 +75,7 @@ func TestWhoHasTheACLTables(t *testing.T) {
 			t.Errorf("order %v: %s is %s", order, rows[last].key, got)
 		}
 		db.Del(t.Context(), rows[(last+1)%5].key)
-		devicetest.Settle(t, s)
+		devicetest.RunUntilIdle(t, s)
 		if got := rowOf(rows[last].key); !strings.HasPrefix(got, "active: ") {
 			t.Errorf("order %v: with room %s is %s", order, rows[last].key, got)
 		}

@@ -40,7 +40,7 @@ func BenchmarkRestartOfOrchagent(b *testing.B) {
 	for key, row := range rows {
 		s.Redis.DB(swss.ConfigDB).Client().HSet(b.Context(), key, row)
 	}
-	devicetest.NoError(b, s.Settle(b.Context()))
+	devicetest.NoError(b, s.RunUntilIdle(b.Context()))
 	if n := len(inChip.Live()); n < 2*groups {
 		b.Fatalf("%d objects, want an entry and a counter for each session", n)
 	}
@@ -48,7 +48,7 @@ func BenchmarkRestartOfOrchagent(b *testing.B) {
 	used := cpuTime(b)
 	for b.Loop() {
 		devicetest.NoError(b, s.RestartOrchagent(b.Context()))
-		devicetest.NoError(b, s.Settle(b.Context()))
+		devicetest.NoError(b, s.RunUntilIdle(b.Context()))
 	}
 	b.ReportMetric((cpuTime(b)-used).Seconds()/float64(b.N), "cpu-s/op")
 	b.ReportMetric(float64(len(devicetest.Changes(inChip.Lines()))), "changes")

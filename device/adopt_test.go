@@ -37,14 +37,14 @@ func TestRestartOfOrchagentChangesNothing(t *testing.T) {
 				db.HSet(t.Context(), key, row)
 			}
 			if rnd.IntN(3) == 0 {
-				devicetest.Settle(t, s)
+				devicetest.RunUntilIdle(t, s)
 			}
 		}
-		devicetest.Settle(t, s)
+		devicetest.RunUntilIdle(t, s)
 		before, asic := everything(t, s.Redis), devicetest.View(t, s)
 		inChip.Reset()
 		devicetest.NoError(t, s.RestartOrchagent(t.Context()))
-		devicetest.Settle(t, s)
+		devicetest.RunUntilIdle(t, s)
 		calls := devicetest.Changes(inChip.Lines())
 		if len(calls) > 0 && !refusedInPart(before) {
 			t.Errorf("the restart changes the ASIC:\n%s", strings.Join(calls[:min(len(calls), 40)], "\n"))

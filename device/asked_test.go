@@ -74,7 +74,7 @@ func TestCollectorIsAskedFor(t *testing.T) {
 		}
 	}
 	answers = false
-	devicetest.NoError(t, s.Settle(t.Context()))
+	devicetest.NoError(t, s.RunUntilIdle(t.Context()))
 	port, _ = s.Chip.PortByName("Ethernet2")
 	pass(30 * time.Second)
 	states("pending inactive [Ethernet2:10.8.0.2]")

@@ -37,7 +37,7 @@ func hostedSim(t *testing.T, config device.ConfigDB) *device.Sim {
 	t.Helper()
 	s := devicetest.NewSim(t, device.SimConfig{Config: config, Host: true,
 		SFlow: func(netip.AddrPort, []byte) error { return nil }})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	return s
 }
 
@@ -51,7 +51,7 @@ func ready(t *testing.T, s *device.Sim, within int) (bool, string) {
 			devicetest.NoError(t, d.Compare(t.Context(), s.Now()))
 			states[name] = d.Watch().State()
 		}
-		devicetest.Settle(t, s)
+		devicetest.RunUntilIdle(t, s)
 		lacks = nil
 		for _, name := range slices.Sorted(maps.Keys(states)) {
 			if state := states[name]; state.Open > 0 || state.Word() != drift.Consistent {
@@ -82,7 +82,7 @@ func TestBlankRowsCostNoReadiness(t *testing.T) {
 	} {
 		t.Run(r.name, func(t *testing.T) {
 			r.write(t, s)
-			devicetest.Settle(t, s)
+			devicetest.RunUntilIdle(t, s)
 			if ok, why := ready(t, s, 10); !ok {
 				t.Error(why)
 			}
@@ -96,7 +96,7 @@ func TestRowLosesItsLastField(t *testing.T) {
 		schema.CfgDSCPToTC: {"m": {"0": "1"}}, schema.CfgPortQoS: {"Ethernet0": {"dscp_to_tc_map": "m"}},
 	}))
 	foundRow{swss.ConfigDB, "PORT_QOS_MAP|Ethernet0", swss.FieldValues{"dscp_to_tc_map": ""}}.write(t, s)
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	appl := swss.NewTable(s.Redis.DB(swss.ApplDB), "PORT_QOS_MAP_TABLE")
 	if row, ok, err := appl.Get(t.Context(), "Ethernet0"); err != nil || !ok || len(row) > 0 {
 		t.Errorf("%v, %v, %v; want a row without fields", row, ok, err)
@@ -122,10 +122,10 @@ func TestRandomBlankRows(t *testing.T) {
 			rows = append(rows, r)
 			r.write(t, s)
 			if rnd.IntN(2) == 0 {
-				devicetest.Settle(t, s)
+				devicetest.RunUntilIdle(t, s)
 			}
 		}
-		devicetest.Settle(t, s)
+		devicetest.RunUntilIdle(t, s)
 		if ok, why := ready(t, s, 20); !ok {
 			t.Errorf("%s\nafter %q", why, rows)
 		}

@@ -7,10 +7,10 @@ import (
 	"tamtam/saisim/drop"
 )
 
-// A BooksReport accounts for every frame that was in the chip:
+// A AccountsReport accounts for every frame that was in the chip:
 //
 //	received + injected + copies = sent + to_cpu + dropped + in_flight
-type BooksReport struct {
+type AccountsReport struct {
 	Received   uint64            `json:"received"`
 	Injected   uint64            `json:"injected"`
 	Copies     uint64            `json:"copies"` // copies beyond the first of each frame
@@ -23,8 +23,8 @@ type BooksReport struct {
 	Balanced   bool              `json:"balanced"`
 }
 
-func booksReport(b saisim.Books) BooksReport {
-	r := BooksReport{
+func booksReport(b saisim.FrameCounts) AccountsReport {
+	r := AccountsReport{
 		Received: b.Received, Injected: b.Injected, Copies: b.Copies, Sent: b.Sent, ToCPU: b.ToCPU,
 		Dropped: map[string]uint64{}, InFlight: b.InFlight, Queued: b.Queued, Balanced: b.Balanced(),
 	}

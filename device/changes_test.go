@@ -136,7 +136,7 @@ func (b inForceBed) below(path string) map[string]string {
 // settled steps the daemons until all is in force, and fails if the northbound reports otherwise.
 func (b inForceBed) settled(after string) {
 	b.Helper()
-	devicetest.Settle(b.T, b.sim)
+	devicetest.RunUntilIdle(b.T, b.sim)
 	all := b.below("/tam")
 	for _, path := range device.SortedKeys(all) {
 		at, behind := strings.CutSuffix(path, "/state/not-in-force")
@@ -150,8 +150,8 @@ func (b inForceBed) settled(after string) {
 	}
 }
 
-// told returns the parts of an entry that are not in force, as in its state.
-func (b inForceBed) told(entry string) string {
+// reported returns the parts of an entry that are not in force, as in its state.
+func (b inForceBed) reported(entry string) string {
 	b.Helper()
 	return b.below(entry)[entry+"/state/not-in-force"]
 }
@@ -236,7 +236,7 @@ func (b inForceBed) change(l tamList, name string, leaf *yang.Entry) {
 	}
 	tells := func(what string) {
 		b.Helper()
-		if got := b.told(entry); !strings.Contains(got, `"`+word+" ") {
+		if got := b.reported(entry); !strings.Contains(got, `"`+word+" ") {
 			b.Errorf("%s %s is not told: %s", path, what, got)
 		}
 		if got := b.show(l); !strings.Contains(got, "Pending") || !strings.Contains(got, word+" ") {
@@ -256,13 +256,13 @@ func (b inForceBed) change(l tamList, name string, leaf *yang.Entry) {
 	if waits := isSwitch && strings.HasSuffix(name, "-id"); !waits { // ids wait while features are active
 		b.settled(path + " changed to " + c.value)
 	} else {
-		devicetest.Settle(b.T, b.sim)
-		if got := b.told(entry); !strings.Contains(got, word+" ") {
+		devicetest.RunUntilIdle(b.T, b.sim)
+		if got := b.reported(entry); !strings.Contains(got, word+" ") {
 			b.Errorf("%s waits for the features and is not told: %s", path, got)
 		}
 	}
 	if _, err := b.server.Set(b.Context(), &gpb.SetRequest{Delete: []*gpb.Path{gpath(at)}}); err == nil {
-		if got := b.told(entry); !strings.Contains(got, `"`+word+" ") {
+		if got := b.reported(entry); !strings.Contains(got, `"`+word+" ") {
 			b.Errorf("%s removed is not told: %s", path, got)
 		}
 	} else if isSwitch {

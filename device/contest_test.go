@@ -179,7 +179,7 @@ func newContest(t *testing.T, room profile.ACL) *contest {
 		config["TAM_FLOWGROUP_TABLE"][fmt.Sprintf("F%d", n+1)] = swss.FieldValues{"id": fmt.Sprint(n + 1)}
 	}
 	c.sim = devicetest.NewSim(t, device.SimConfig{Profile: p, Config: config, Common: devicetest.RecordTo(&c.inChip)})
-	devicetest.Settle(t, c.sim)
+	devicetest.RunUntilIdle(t, c.sim)
 	return c
 }
 
@@ -205,7 +205,7 @@ func (c *contest) remove(r competitor) {
 
 // settle lets the switch work, and updates the model.
 func (c *contest) settle() {
-	devicetest.Settle(c.T, c.sim)
+	devicetest.RunUntilIdle(c.T, c.sim)
 	c.contestModel.settle()
 }
 
@@ -308,7 +308,7 @@ func (c *contest) step(rnd *rand.Rand) {
 func (c *contest) restart(which func(context.Context) error) {
 	rules, sessions, in := c.status(schema.StateACLRule), c.status(schema.StateTAMTailStamp), c.inForce
 	devicetest.NoError(c.T, which(c.Context()))
-	devicetest.Settle(c.T, c.sim)
+	devicetest.RunUntilIdle(c.T, c.sim)
 	if diff := gocmp.Diff(rules, c.status(schema.StateACLRule)); diff != "" {
 		c.Errorf("a restart changes rules; in force were %v:\n%s", in, diff)
 	}

@@ -48,7 +48,7 @@ func converge(t *testing.T, seed uint64) {
 		}
 		devicetest.NoError(t, disturb(ctx, rnd, s))
 	}
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	if seed%4 == 1 { // it needs as much time as all others together
 		consistent(t, s)
 	}
@@ -57,7 +57,7 @@ func converge(t *testing.T, seed uint64) {
 	for key, row := range final {
 		once.Redis.DB(swss.ConfigDB).Client().HSet(ctx, key, row)
 	}
-	devicetest.Settle(t, once)
+	devicetest.RunUntilIdle(t, once)
 	if got, want := devicetest.View(t, s), devicetest.View(t, once); got != want {
 		t.Errorf("the sequence (-) and the final configuration alone (+) give different ASICs:\n%s\nfinal configuration: %v",
 			cmp.Diff(strings.Split(got, "\n"), strings.Split(want, "\n")), final)
@@ -89,7 +89,7 @@ func disturb(ctx context.Context, rnd devicetest.RandomConfig, s *device.Sim) er
 	case 2:
 		return s.RestartSyncd(ctx)
 	case 3, 4, 5, 6, 7, 8:
-		return s.Settle(ctx)
+		return s.RunUntilIdle(ctx)
 	}
 	return nil
 }
@@ -106,16 +106,16 @@ func TestObjectsThatNameEachOtherComeBack(t *testing.T) {
 			"MIRROR_SESSION": {"M1": {"type": "SPAN", "dst_port": "Ethernet3", "src_port": "PortChannel1",
 				"direction": "BOTH"}},
 		}})
-		devicetest.Settle(t, s)
+		devicetest.RunUntilIdle(t, s)
 		before := devicetest.View(t, s)
 		devicetest.NoError(t, s.RestartSyncd(t.Context()))
-		devicetest.Settle(t, s)
+		devicetest.RunUntilIdle(t, s)
 		if after := devicetest.View(t, s); after != before {
 			t.Fatalf("before (-) and after (+) the restart:\n%s", cmp.Diff(strings.Split(before, "\n"),
 				strings.Split(after, "\n")))
 		}
 		devicetest.NoError(t, s.Redis.DB(swss.ConfigDB).Client().Del(t.Context(), "PORT|Ethernet3").Err())
-		devicetest.Settle(t, s)
+		devicetest.RunUntilIdle(t, s)
 		if strings.Contains(devicetest.View(t, s), "PORT lane 0\n") {
 			t.Fatal("the port stays")
 		}

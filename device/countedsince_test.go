@@ -64,7 +64,7 @@ func TestCountedSince(t *testing.T) {
 	restarted := func(err error) {
 		t.Helper()
 		if err == nil {
-			err = sim.Settle(t.Context())
+			err = sim.RunUntilIdle(t.Context())
 		}
 		if err != nil {
 			t.Fatal(err)

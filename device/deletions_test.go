@@ -36,7 +36,7 @@ func TestEveryDeletionIsTold(t *testing.T) {
 	// If only a flow group is deleted, its rule stays in force.
 	restore := b.remove(group.rows[:1])
 	b.left(group, "it is deleted, and in force still")
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	b.gone(group)
 	restore()
 	b.settled("putting back a flow group")
@@ -51,7 +51,7 @@ func (b inForceBed) deletion(l tamList) {
 		b.Fatal(err)
 	}
 	b.left(l, "it is deleted, and ")
-	devicetest.Settle(b.T, b.sim)
+	devicetest.RunUntilIdle(b.T, b.sim)
 	b.gone(l)
 	restore()
 	b.settled("putting back " + l.at())
@@ -82,7 +82,7 @@ func (b inForceBed) remove(keys []string) (restore func()) {
 func (b inForceBed) left(l tamList, want string) {
 	b.Helper()
 	entry := l.at()
-	if got := b.told(entry); !strings.Contains(got, want) {
+	if got := b.reported(entry); !strings.Contains(got, want) {
 		b.Errorf("%s: not-in-force is %q, want %q", entry, got, want)
 	}
 	for path := range b.below(entry) {

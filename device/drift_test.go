@@ -34,12 +34,12 @@ func compare(t *testing.T, s *device.Sim, n int) map[string]drift.State {
 		devicetest.NoError(t, s.Advance(t.Context(), s.Chip.CycleAt(s.Now().Add(time.Second).Sub(s.Chip.TrueTime(0)))))
 		devicetest.NoError(t, s.Managers.Compare(t.Context(), s.Now()))
 		tell("tammgrd", s.Managers.Watch())
-		devicetest.Settle(t, s)
+		devicetest.RunUntilIdle(t, s)
 		devicetest.NoError(t, s.Orchagent.Daemon.Compare(t.Context(), s.Now()))
 		tell("orchagent", s.Orchagent.Daemon.Watch())
-		devicetest.Settle(t, s)
+		devicetest.RunUntilIdle(t, s)
 		devicetest.NoError(t, s.Syncd.Watch.Pass(t.Context(), s.Now()))
-		devicetest.Settle(t, s)
+		devicetest.RunUntilIdle(t, s)
 	}
 	return map[string]drift.State{
 		"tammgrd": s.Managers.Watch().State(), "orchagent": s.Orchagent.Daemon.Watch().State(),
@@ -90,7 +90,7 @@ func TestDriftInDatabases(t *testing.T) {
 	}
 	config := devicetest.TwoPorts()
 	s := devicetest.NewSim(t, device.SimConfig{Config: config})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	consistent(t, s)
 	want := devicetest.View(t, s)
 	for _, tt := range tests {
@@ -147,7 +147,7 @@ func TestPendingRowsAreTold(t *testing.T) {
 		},
 	})
 	s := devicetest.NewSim(t, device.SimConfig{Config: config})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	state := s.Redis.DB(swss.StateDB)
 	for row, want := range map[[2]string]string{
 		{schema.StateTAMTailStamp, "lost"}: schema.StatusPending, {schema.StateVLAN, "Vlan9"}: schema.StatusFailed,
@@ -163,7 +163,7 @@ func TestPendingRowsAreTold(t *testing.T) {
 		"FLEX_COUNTER_STATUS", "maybe").Err(); err != nil {
 		t.Fatal(err)
 	}
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	devicetest.NoError(t, state.Client().Del(t.Context(), schema.StateFlexCounter+"|ACL").Err())
 	if got := compare(t, s, 2)["tammgrd"]; !strings.Contains(got.Reason,
 		"CONFIG_DB FLEX_COUNTER_TABLE|ACL has no status") || got.Drift > 0 {
@@ -217,7 +217,7 @@ func TestDeletedStatusReturns(t *testing.T) {
 	}
 	check := func(t *testing.T) {
 		t.Helper()
-		devicetest.Settle(t, s)
+		devicetest.RunUntilIdle(t, s)
 		if ok, why := ready(t, s, 20); !ok {
 			t.Error(why)
 		}
@@ -255,7 +255,7 @@ func TestDeletedStatusReturns(t *testing.T) {
 // the view again, and restores the ASIC.
 func TestDriftInASICState(t *testing.T) {
 	s := devicetest.NewSim(t, device.SimConfig{Config: devicetest.TwoPorts()})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	consistent(t, s)
 	want := devicetest.View(t, s)
 	asic := s.Redis.DB(swss.ASICDB).Client()
@@ -301,7 +301,7 @@ func TestDriftInASICState(t *testing.T) {
 				t.Errorf("%v, told: %+v", err, state)
 			}
 			devicetest.NoError(t, s.RestartOrchagent(t.Context()))
-			devicetest.Settle(t, s)
+			devicetest.RunUntilIdle(t, s)
 			consistent(t, s)
 			if got := devicetest.View(t, s); got != want {
 				t.Errorf("the ASIC is not what it was:\n%s", got)
@@ -313,7 +313,7 @@ func TestDriftInASICState(t *testing.T) {
 // A change in the chip behind syncd's back is reported, and healed from the rows of ASIC_STATE.
 func TestDriftInChip(t *testing.T) {
 	s := devicetest.NewSim(t, device.SimConfig{Config: devicetest.TwoPorts()})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	consistent(t, s)
 	want := devicetest.View(t, s)
 	asic := s.Redis.DB(swss.ASICDB).Client()
@@ -386,7 +386,7 @@ func TestDriftInChip(t *testing.T) {
 	if err := s.RestartOrchagent(t.Context()); err != nil {
 		t.Error("a view on what was made anew:", err)
 	}
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	for name, now := range compare(t, s, 2) {
 		if now.Word() != drift.Consistent {
 			t.Errorf("%s: %+v", name, now)
@@ -407,12 +407,12 @@ func everPassing() func(context.Context, string) (int, bool) {
 func TestDriftThatTakesFreshChip(t *testing.T) {
 	faults := fault.NewRules(time.Now)
 	s := devicetest.NewSim(t, device.SimConfig{Config: devicetest.TwoPorts(), Common: daemons.Common{Backend: faults.SAI}})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	consistent(t, s)
 	addFault(t, faults, withoutQueues)
 	compare(t, s, 1)
 	s.Syncd.Watch.Author = everPassing()
-	if err := s.Syncd.Watch.Pass(t.Context(), s.Now().Add(time.Second)); !errors.Is(err, swss.ErrAnew) ||
+	if err := s.Syncd.Watch.Pass(t.Context(), s.Now().Add(time.Second)); !errors.Is(err, swss.ErrReset) ||
 		!strings.Contains(err.Error(), "it came with the chip") {
 		t.Errorf("%v, want an error that says that a fresh chip is needed", err)
 	}
@@ -423,7 +423,7 @@ func TestDriftThatStays(t *testing.T) {
 	faults := fault.NewRules(time.Now)
 	s := devicetest.NewSim(t, device.SimConfig{Config: devicetest.TwoPorts(), Common: daemons.Common{Backend: faults.SAI,
 		Renew: func() bool { return false }}})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	consistent(t, s)
 	addFault(t, faults, withoutQueues)
 	s.Syncd.Watch.Author = everPassing()

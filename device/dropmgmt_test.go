@@ -48,7 +48,7 @@ func newBehindHost(t *testing.T, row swss.FieldValues) *behindHost {
 	x.Sim = s
 	t.Cleanup(func() { s.Close() })
 	s.Chip.SetOutput(s.Punt)
-	devicetest.NoError(t, s.Settle(t.Context()))
+	devicetest.NoError(t, s.RunUntilIdle(t.Context()))
 	return x
 }
 

@@ -64,7 +64,7 @@ func TestDropMonitorRestarts(t *testing.T) {
 	restarted := func(err error) {
 		t.Helper()
 		if err == nil {
-			err = m.Sim().Settle(t.Context())
+			err = m.Sim().RunUntilIdle(t.Context())
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -31,7 +31,7 @@ func Example() {
 		return
 	}
 	defer s.Close()
-	if err := s.Settle(ctx); err != nil {
+	if err := s.RunUntilIdle(ctx); err != nil {
 		fmt.Println(err)
 		return
 	}

@@ -55,7 +55,7 @@ func recorded(t *testing.T) (*device.Sim, *saitest.Recorder) {
 		rec = saitest.NewRecorder(chip)
 		return rec
 	}}})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	return s, rec
 }
 
@@ -63,7 +63,7 @@ func recorded(t *testing.T) (*device.Sim, *saitest.Recorder) {
 func (c tamCase) load(t *testing.T, s *device.Sim) {
 	t.Helper()
 	devicetest.NoError(t, c.rows().Load(t.Context(), s.Redis))
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 }
 
 // unload deletes the rows, and lets the daemons work.
@@ -74,7 +74,7 @@ func (c tamCase) unload(t *testing.T, s *device.Sim) {
 			devicetest.NoError(t, s.Redis.DB(swss.ConfigDB).Client().Del(t.Context(), table+"|"+key).Err())
 		}
 	}
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 }
 
 // If any SAI call of a session fails, everything before it is undone and the session reports the reason. Once the cause
@@ -121,7 +121,7 @@ func (c tamCase) failing(t *testing.T) {
 				}
 				// A failed read is repeated.
 				devicetest.NoError(t, s.Orchagent.PollCounters(t.Context()))
-				devicetest.Settle(t, s)
+				devicetest.RunUntilIdle(t, s)
 				state := devicetest.Row(t, s.Redis, swss.StateDB, c.state, "s")
 				if state["status"] == schema.StatusActive {
 					// The step was repeated with success.
@@ -139,7 +139,7 @@ func (c tamCase) failing(t *testing.T) {
 				// The session is written again.
 				db := s.Redis.DB(swss.ConfigDB).Client()
 				db.Del(t.Context(), c.table+"|s")
-				devicetest.Settle(t, s)
+				devicetest.RunUntilIdle(t, s)
 				c.load(t, s)
 				if got := devicetest.View(t, s); got != good {
 					t.Errorf("written anew, the session gives another ASIC:\n%s", got)

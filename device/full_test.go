@@ -152,7 +152,7 @@ func TestAdoptionIsNotTriedForEver(t *testing.T) {
 	chip, cfg := filled(device.SimConfig{Config: devicetest.AllFeatures()})
 	cfg.Log = slog.New(slog.NewTextHandler(&log, nil))
 	s := devicetest.NewSim(t, cfg)
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	asic := devicetest.View(t, s)
 	appl := swss.NewTable(s.Redis.DB(swss.ApplDB), schema.AppACLRule)
 	devicetest.NoError(t, appl.Set(t.Context(), "T1:R1", swss.FieldValues{"PRIORITY": "77"}))
@@ -176,7 +176,7 @@ func TestAdoptionIsNotTriedForEver(t *testing.T) {
 	}
 	chip.stubborn = false
 	devicetest.NoError(t, s.RestartOrchagent(t.Context()))
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	row, _, _ := swss.NewTable(s.Redis.DB(swss.StateDB), "TAMTAM_VIEW").Get(t.Context(), "asic")
 	if row["state"] != "applied" || row["failed"] != "" {
 		t.Errorf("TAMTAM_VIEW %v", row)
@@ -187,7 +187,7 @@ func TestAdoptionIsNotTriedForEver(t *testing.T) {
 	if err := s.RestartManagers(t.Context()); err != nil { // writes the row as it was
 		t.Fatal(err)
 	}
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	if diff := cmp.Diff(asic, devicetest.View(t, s)); diff != "" {
 		t.Errorf("another ASIC:\n%s", diff)
 	}
@@ -198,7 +198,7 @@ func TestAdoptionIsNotTriedForEver(t *testing.T) {
 func TestRefusedViewOfDriftedChip(t *testing.T) {
 	chip, cfg := filled(device.SimConfig{Config: devicetest.AllFeatures()})
 	s := devicetest.NewSim(t, cfg)
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	for id, kind := range chip.live {
 		if oid, err := sai.ParseOID(id); err == nil && kind == sai.ObjectTypeACLEntry {
 			devicetest.NoError(t, s.Chip.Remove(t.Context(), sai.Obj(kind, oid)))
@@ -218,7 +218,7 @@ func TestRefusedViewOfDriftedChip(t *testing.T) {
 		t.Errorf("syncd has healed nothing: %+v", now)
 	}
 	devicetest.NoError(t, s.RestartOrchagent(t.Context()))
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 }
 
 // tooMuch returns rows of many types, for which there is no capacity.
@@ -251,7 +251,7 @@ func TestMoreThanFitsLosesNothing(t *testing.T) {
 	}
 	found := func(t *testing.T, s *device.Sim) {
 		devicetest.NoError(t, tooMuch().Load(t.Context(), s.Redis))
-		devicetest.Settle(t, s)
+		devicetest.RunUntilIdle(t, s)
 	}
 	came := func(t *testing.T, s *device.Sim) {
 		devicetest.NoError(t, tooMuch().Load(t.Context(), s.Redis))
@@ -277,7 +277,7 @@ func TestMoreThanFitsLosesNothing(t *testing.T) {
 			config["PORT_QOS_MAP"] = map[string]swss.FieldValues{"Ethernet1": {"dscp_to_tc_map": "d"}}
 			chip, cfg := filled(device.SimConfig{Config: config})
 			s := devicetest.NewSim(t, cfg)
-			devicetest.Settle(t, s)
+			devicetest.RunUntilIdle(t, s)
 			asic, rows := devicetest.View(t, s), everything(t, s.Redis)
 			chip.fill()
 			tt.while(t, s)
@@ -293,7 +293,7 @@ func TestMoreThanFitsLosesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			devicetest.Settle(t, s)
+			devicetest.RunUntilIdle(t, s)
 			if !tt.lost && (lives > 1 || chip.removed > 0) {
 				t.Errorf("%d lives of orchagent, %d objects removed", lives, chip.removed)
 			}

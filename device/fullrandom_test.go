@@ -107,7 +107,7 @@ func newCrowded(t *testing.T) *crowded {
 	chip, cfg := filled(device.SimConfig{Config: config})
 	chip.room = map[sai.ObjectType]int{}
 	s := devicetest.NewSim(t, cfg)
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	return &crowded{t, s, chip}
 }
 
@@ -141,10 +141,10 @@ func (c *crowded) take(kind string, i int) {
 	devicetest.NoError(c.T, c.Redis.DB(swss.ConfigDB).Client().Del(c.Context(), keys...).Err())
 }
 
-// told returns the reported status of all rows, without words that depend on the order of rejections.
-func (c *crowded) told() map[string]string {
+// reported returns the reported status of all rows, without words that depend on the order of rejections.
+func (c *crowded) reported() map[string]string {
 	c.Helper()
-	devicetest.Settle(c.T, c.Sim)
+	devicetest.RunUntilIdle(c.T, c.Sim)
 	all := map[string]string{}
 	for key, row := range everything(c.T, c.Redis) {
 		for _, field := range []string{"status", "state", "op-status"} {
@@ -159,7 +159,7 @@ func (c *crowded) told() map[string]string {
 func (c *crowded) restarted() map[string]string {
 	c.Helper()
 	devicetest.NoError(c.T, c.RestartOrchagent(c.Context()))
-	return c.told()
+	return c.reported()
 }
 
 // For each kind of object with too little capacity, objects in force stay, also over a restart. Waiting objects get
@@ -181,8 +181,8 @@ func TestFreedRoomIsGivenByContent(t *testing.T) {
 				}
 			}
 		}
-		before := a.told()
-		if diff := cmp.Diff(before, b.told()); diff != "" {
+		before := a.reported()
+		if diff := cmp.Diff(before, b.reported()); diff != "" {
 			t.Fatalf("two switches with the same rows:\n%s", diff)
 		}
 		for _, c := range []*crowded{a, b} {
@@ -194,13 +194,13 @@ func TestFreedRoomIsGivenByContent(t *testing.T) {
 					c.put(kind, late[kind][n])
 				}
 				if rnd.IntN(2) == 0 {
-					devicetest.Settle(t, c.Sim)
+					devicetest.RunUntilIdle(t, c.Sim)
 				}
 			}
 		}
-		full := a.told()
+		full := a.reported()
 		a.wantFull()
-		if diff := cmp.Diff(full, b.told()); diff != "" {
+		if diff := cmp.Diff(full, b.reported()); diff != "" {
 			t.Errorf("with what waits (-a +b):\n%s", diff)
 		}
 		for key, was := range before {
@@ -216,9 +216,9 @@ func TestFreedRoomIsGivenByContent(t *testing.T) {
 				c.take(kind, gone[kind])
 			}
 		}
-		freed := a.told()
+		freed := a.reported()
 		a.wantFull()
-		if diff := cmp.Diff(freed, b.told()); diff != "" {
+		if diff := cmp.Diff(freed, b.reported()); diff != "" {
 			t.Errorf("freed room (-a +b):\n%s", diff)
 		}
 		if diff := cmp.Diff(freed, b.restarted()); diff != "" {

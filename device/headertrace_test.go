@@ -44,7 +44,7 @@ func headerEnds() device.ConfigDB {
 // report drops for damaged headers. A packet is identified by the headers with which it arrived.
 func TestHeadersByShell(t *testing.T) {
 	s := devicetest.NewServedSim(t, device.SimConfig{Config: headerEnds()})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	show := devicetest.StartShows(t, s)
 	want := func(line string, words ...string) {
 		t.Helper()

@@ -64,7 +64,7 @@ var hostKinds = map[string]func(*street) func(){
 			if lldpd.Is(p.Data) {
 				speaker.Receive(p.Port, p.Data)
 			} else {
-				h.Heard(&p)
+				h.Received(&p)
 			}
 		}
 		return func() { h.SetLine(s); speaker.SetLine(s) }

@@ -73,7 +73,7 @@ func TestIFARestarts(t *testing.T) {
 		for _, a := range []*analyst{begin, end} {
 			err := restart(a)
 			if err == nil {
-				err = a.Sim().Settle(t.Context())
+				err = a.Sim().RunUntilIdle(t.Context())
 			}
 			if err != nil {
 				t.Fatal(err)

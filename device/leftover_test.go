@@ -45,12 +45,12 @@ func (h halfTaken) Create(ctx context.Context, t sai.ObjectType, attrs []sai.Att
 // unused ports for ever.
 func TestBridgePortsWithoutMembers(t *testing.T) {
 	fresh := devicetest.NewSim(t, device.SimConfig{Config: devicetest.TwoPorts()})
-	devicetest.Settle(t, fresh)
+	devicetest.RunUntilIdle(t, fresh)
 	s := devicetest.NewSim(t, device.SimConfig{Config: devicetest.TwoPorts(),
 		Common: daemons.Common{Backend: func(chip sai.API) sai.API {
 			return halfTaken{chip}
 		}}})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	if got, want := devicetest.View(t, s), devicetest.View(t, fresh); got != want {
 		t.Errorf("the ASIC:\n%s\nwant:\n%s", got, want)
 	}
@@ -65,7 +65,7 @@ func TestPortsThatStay(t *testing.T) {
 		Kind: fault.SAIFail, Op: sai.OpRemove, Type: sai.ObjectTypePort, Status: sai.StatusObjectInUse, For: fault.MostFor,
 	})
 	s := devicetest.NewSim(t, device.SimConfig{Config: devicetest.TwoPorts(), Common: daemons.Common{Backend: faults.SAI}})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	told := compare(t, s, 4)["orchagent"]
 	if told.Word() == drift.Consistent || !strings.Contains(told.Reason, "is named by no row, and stays") ||
 		!strings.Contains(told.Reason, "SAI_STATUS_OBJECT_IN_USE") {

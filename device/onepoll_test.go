@@ -16,7 +16,7 @@ import (
 // either stamped or not, except for those in the switch.
 func TestSessionCountersOfOnePoll(t *testing.T) {
 	s := devicetest.NewSim(t, device.SimConfig{Config: devicetest.TwoPorts()})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	port, ok := s.Chip.PortByName("Ethernet0")
 	if !ok {
 		t.Fatal("no port")

@@ -21,7 +21,7 @@ import (
 // A switch predicts the fate of packets by the shell, with the operator's names, and counts none of them.
 func TestPacketTraceByShell(t *testing.T) {
 	s := devicetest.NewServedSim(t, device.SimConfig{Config: devicetest.RoutedPorts()})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	server, shell, out := devicetest.StartNorthbound(t, s)
 	ask := func(input string) error {
 		_, err := server.Operate(t.Context(), "trace-packet", []byte(input))
@@ -104,7 +104,7 @@ func TestPacketTraceNamesPendingRoute(t *testing.T) {
 		fields := swss.Pairs(swss.FieldValues{"protocol": "bgp", "nexthop": hop, "ifname": "Ethernet1"})
 		devicetest.NoError(t, routes.Set(t.Context(), key, fields))
 	}
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	for dst, want := range map[string]string{
 		"10.9.1.1": "route 10.9.1.0/24 is pending: no neighbour 10.2.0.99 on Ethernet1",
 		"10.9.1.7": "route 10.9.1.7/32 is pending: no neighbour 10.2.0.97 on Ethernet1",
@@ -168,7 +168,7 @@ func TestWhichEntryIsInTheWay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := devicetest.NewSim(t, device.SimConfig{Config: tt.config})
-			devicetest.Settle(t, s)
+			devicetest.RunUntilIdle(t, s)
 			a, err := packettrace.Of(t.Context(), s.Redis, s.Chip, tt.request)
 			if err != nil {
 				t.Fatal(err)
@@ -191,7 +191,7 @@ func TestWhichEntryIsInTheWay(t *testing.T) {
 // deleted rules, and marks them as deleted.
 func TestWhyByShell(t *testing.T) {
 	s := devicetest.NewServedSim(t, device.SimConfig{Config: devicetest.RoutedPorts()})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	show := devicetest.StartShows(t, s)
 	want := func(line string, words ...string) {
 		t.Helper()
@@ -245,7 +245,7 @@ func TestWhyByShell(t *testing.T) {
 		want(line, word)
 	}
 	devicetest.NoError(t, s.Redis.DB(swss.ConfigDB).Client().Del(t.Context(), "ACL_RULE|EDGE|RULE_1").Err())
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	want("show drops by rule", "EDGE|RULE_1 (gone)")
 	send(8, 64) // a table without rows is still named
 	want("show tam why flow 10.1.0.5 10.2.0.8 last 1", "miss  EDGE\n")
@@ -301,5 +301,5 @@ func configRow(t *testing.T, s *device.Sim, key string, fields swss.FieldValues)
 	if err != nil {
 		t.Fatal(err)
 	}
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 }

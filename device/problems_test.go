@@ -81,7 +81,7 @@ func TestProblemsNameEveryBrokenRow(t *testing.T) {
 		withRows(t, c, l.broken)
 	}
 	s := devicetest.NewSim(t, device.SimConfig{Config: c})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	list, err := device.Problems(t.Context(), s.Redis)
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +116,7 @@ func TestInactiveFeatureIsNoProblem(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := devicetest.NewSim(t, device.SimConfig{Config: c})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	if list, err := device.Problems(t.Context(), s.Redis); err != nil || len(list) > 0 {
 		t.Errorf("%v, %v", list, err)
 	}
@@ -132,7 +132,7 @@ func TestReportSaysNothingOfWhatIsNotCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := devicetest.NewSim(t, device.SimConfig{Config: c})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	report, err := s.Report(t.Context())
 	if err != nil {
 		t.Fatal(err)

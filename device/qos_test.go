@@ -53,7 +53,7 @@ func newQoS(t *testing.T) qosSwitch {
 		t.Fatal(err)
 	}
 	r := &routed{T: t, Sim: devicetest.NewSim(t, device.SimConfig{Config: c})}
-	devicetest.Settle(t, r.Sim)
+	devicetest.RunUntilIdle(t, r.Sim)
 	r.output()
 	rows, err := r.Redis.DB(swss.StateDB).Client().Keys(t.Context(), "*QUEUE_TABLE|*").Result()
 	if err != nil || len(rows) != 4 {

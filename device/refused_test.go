@@ -92,11 +92,11 @@ func TestActivationIsAnsweredWithRefusal(t *testing.T) {
 		}
 		gate := &createGate{stay: map[sai.ObjectType]int{}}
 		s := devicetest.NewSim(t, device.SimConfig{Config: oneOfEach(seed), Common: daemons.Common{Backend: gate.sai}})
-		devicetest.Settle(t, s)
+		devicetest.RunUntilIdle(t, s)
 		turn := func(feature, status string) swss.FieldValues {
 			t.Helper()
 			foundRow{swss.ConfigDB, schema.CfgTAMFeature + "|" + feature, swss.FieldValues{"status": status}}.write(t, s)
-			devicetest.Settle(t, s)
+			devicetest.RunUntilIdle(t, s)
 			row := devicetest.Row(t, s.Redis, swss.StateDB, schema.StateTAMFeature, feature)
 			return row
 		}

@@ -31,7 +31,7 @@ func TestRefusedFieldIsNamed(t *testing.T) {
 	wantReasons(t, sw, want)
 	for range 2 { // after a restart other ports exist
 		devicetest.NoError(t, sw.Sim().RestartOrchagent(t.Context()))
-		devicetest.NoError(t, sw.Sim().Settle(t.Context()))
+		devicetest.NoError(t, sw.Sim().RunUntilIdle(t.Context()))
 		wantReasons(t, sw, want)
 	}
 }
@@ -71,7 +71,7 @@ func TestRefusedFieldIsNamedRandom(t *testing.T) {
 			ports.Set(t.Context(), "Ethernet100", swss.FieldValues{"lanes": lanes, "speed": "100000"}),
 			ports.Set(t.Context(), "Ethernet104", swss.FieldValues{"lanes": "100,101,102,103", "speed": speed}),
 			pools.Set(t.Context(), "p", swss.FieldValues{"type": "egress", "mode": "static", "size": size}),
-			sw.Sim().Settle(t.Context()),
+			sw.Sim().RunUntilIdle(t.Context()),
 		} {
 			if err != nil {
 				t.Fatal(err)

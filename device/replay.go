@@ -66,7 +66,7 @@ func (r Replay) Run(ctx context.Context) (*Report, error) {
 	}
 	defer s.Close()
 	plans := s.CollectPlans()
-	if err := s.Settle(ctx); err != nil {
+	if err := s.RunUntilIdle(ctx); err != nil {
 		return nil, err
 	}
 	return r.replay(ctx, s, in, origin, plans)
@@ -102,7 +102,7 @@ func (r Replay) replay(ctx context.Context, s *Sim, in inputs, origin time.Time,
 		return nil, err
 	}
 	if r.Program != nil { // table recording makes plans for it before the first packet
-		if err := errors.Join(s.Orchagent.PollRecording(ctx), s.Settle(ctx)); err != nil {
+		if err := errors.Join(s.Orchagent.PollRecording(ctx), s.RunUntilIdle(ctx)); err != nil {
 			return nil, err
 		}
 	}
@@ -137,7 +137,7 @@ func (s *Sim) finish(
 	if err := obs.finish(report); err != nil {
 		return nil, err
 	}
-	plans.tell(report)
+	plans.report(report)
 	if out.plans, err = plans.Files(); err != nil {
 		return nil, err
 	}

@@ -310,7 +310,7 @@ func TestInputFasterThanItsPort(t *testing.T) {
 	c := devicetest.TwoPorts()
 	c["ACL_RULE"]["TAM|all"]["IN_PORTS"] = "Ethernet1"
 	s := devicetest.NewSim(t, device.SimConfig{Config: c, Start: start})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	n := 0
 	s.Chip.SetOutput(func(o *saisim.Out) {
 		if records, _ := tailstamp.Decode(o.Data); len(records) == 1 {

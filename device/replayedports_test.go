@@ -41,7 +41,7 @@ func queuesOf(t *testing.T, s *device.Sim) map[string]string {
 // are created in the new chip does not matter. Those without references are created first.
 func TestReplayedPortsKeepTheirQueues(t *testing.T) {
 	s := devicetest.NewSim(t, device.SimConfig{Profile: profile.Default(), Config: devicetest.FullSwitch(t, 0)})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	before := queuesOf(t, s)
 	devicetest.NoError(t, s.RestartSyncd(t.Context()))
 	if diff := cmp.Diff(before, queuesOf(t, s)); diff != "" {

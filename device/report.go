@@ -26,7 +26,7 @@ type Report struct {
 
 	Ports        map[string]PortReport    `json:"ports"`
 	CPU          CPUReport                `json:"cpu"`
-	Books        BooksReport              `json:"books"`
+	Books        AccountsReport           `json:"books"`
 	TailStamping map[string]SessionReport `json:"tailstamping"`
 	// FlyMon holds the measurements of the tasks, and Queries the answers to queries. nil means that there are none.
 	FlyMon  map[string]TaskReport   `json:"flymon,omitempty"`

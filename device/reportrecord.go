@@ -145,8 +145,8 @@ func (p RecordPlans) names(session string) (names []string) {
 	return names
 }
 
-// tell adds the file names of the recording plans to a report.
-func (p RecordPlans) tell(report *Report) {
+// report adds the file names of the recording plans to a report.
+func (p RecordPlans) report(report *Report) {
 	for session := range p {
 		if r, ok := report.TableRecord[session]; ok {
 			r.Plans = p.names(session)

@@ -38,10 +38,10 @@ func TestRestartsLeaveEveryRow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := devicetest.NewSim(t, device.SimConfig{Config: devicetest.TwoPorts()})
-			devicetest.Settle(t, s)
+			devicetest.RunUntilIdle(t, s)
 			before := everything(t, s.Redis)
 			devicetest.NoError(t, restart(s, t.Context()))
-			devicetest.Settle(t, s)
+			devicetest.RunUntilIdle(t, s)
 			if diff := cmp.Diff(before, everything(t, s.Redis)); diff != "" {
 				t.Errorf("the restart changes rows (-before +after):\n%s", diff)
 			}

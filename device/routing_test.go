@@ -32,7 +32,7 @@ func newRouted(t *testing.T) *routed {
 		t.Fatal(err)
 	}
 	r := &routed{T: t, Sim: devicetest.NewSim(t, device.SimConfig{Config: c})}
-	devicetest.Settle(t, r.Sim)
+	devicetest.RunUntilIdle(t, r.Sim)
 	r.output()
 	return r
 }
@@ -50,7 +50,7 @@ func (r *routed) send(port saisim.PortID, data []byte) []devicetest.SentFrame {
 	r.outs = nil
 	devicetest.NoError(r.T, r.Chip.Receive(port, r.Chip.Now(), saisim.Frame{Data: data}))
 	devicetest.NoError(r.T, r.Advance(r.Context(), r.Chip.Now()+saisim.Cycle(r.Chip.Profile().ClockHz/1000)))
-	devicetest.Settle(r.T, r.Sim)
+	devicetest.RunUntilIdle(r.T, r.Sim)
 	return r.outs
 }
 
@@ -67,7 +67,7 @@ func (r *routed) config(key string, f swss.FieldValues) {
 	if f != nil {
 		db.HSet(r.Context(), key, f)
 	}
-	devicetest.Settle(r.T, r.Sim)
+	devicetest.RunUntilIdle(r.T, r.Sim)
 }
 
 // ipFrame returns a UDP datagram to the router.
@@ -124,7 +124,7 @@ func TestIPv4ByIPv6NextHop(t *testing.T) {
 		row); err != nil {
 		t.Fatal(err)
 	}
-	devicetest.Settle(t, r.Sim)
+	devicetest.RunUntilIdle(t, r.Sim)
 	got := r.send(0, ipFrame(t, devicetest.HostMAC(5), "10.0.0.5", "10.5.1.1", 64, 1))
 	const want = "port 2 02:00:00:00:07:e4 > 02:00:00:00:00:22 10.0.0.5 > 10.5.1.1 ttl 63"
 	if len(got) != 1 || describe(got[0]) != want {
@@ -223,7 +223,7 @@ func TestECMP(t *testing.T) {
 		t.Errorf("200 flows leave by %v", n)
 	}
 	devicetest.NoError(t, r.RestartOrchagent(t.Context()))
-	devicetest.Settle(t, r.Sim)
+	devicetest.RunUntilIdle(t, r.Sim)
 	if n := r.spread("10.8.0.1"); n[2] < 60 || n[3] < 60 || n[2]+n[3] != 200 {
 		t.Errorf("200 flows leave by %v after a restart", n)
 	}
@@ -251,7 +251,7 @@ func TestECMPLinkDown(t *testing.T) {
 	r := newRouted(t)
 	link := func(up bool) {
 		r.Chip.SetLink(2, up)
-		devicetest.Settle(t, r.Sim)
+		devicetest.RunUntilIdle(t, r.Sim)
 	}
 	link(false)
 	if n := r.spread("10.8.0.1"); n[3] != 200 {
@@ -262,7 +262,7 @@ func TestECMPLinkDown(t *testing.T) {
 		t.Errorf("status %v", got)
 	}
 	devicetest.NoError(t, r.RestartOrchagent(t.Context()))
-	devicetest.Settle(t, r.Sim)
+	devicetest.RunUntilIdle(t, r.Sim)
 	if n := r.spread("10.8.0.1"); n[3] != 200 {
 		t.Errorf("200 flows leave by %v after a restart without the link", n)
 	}
@@ -306,7 +306,7 @@ func TestLearnedAddresses(t *testing.T) {
 			d/time.Second)); err != nil {
 			t.Fatal(err)
 		}
-		devicetest.Settle(t, r.Sim)
+		devicetest.RunUntilIdle(t, r.Sim)
 	}
 	if f := learn(); f["port"] != "Ethernet0" {
 		t.Fatalf("learned: %v", f)

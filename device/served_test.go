@@ -35,7 +35,7 @@ func TestServedTreeIsValid(t *testing.T) {
 	config[schema.CfgACLRule]["OC6|RULE_1"] = swss.FieldValues{"PRIORITY": "10", "SRC_IPV6": "2001:db8::/32", "DSCP": "46",
 		"NEXT_HEADER": "17", "PACKET_ACTION": "FORWARD"}
 	s := devicetest.NewSim(t, device.SimConfig{Profile: profile.Default(), Config: config})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	// No neighbour speaks LACP here.
 	for key, row := range map[string][]any{
 		schema.StateLACP + "|PortChannel1": {"runner.fast_rate", "true", "runner.fallback", "false",

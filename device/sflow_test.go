@@ -242,7 +242,7 @@ func TestSFlowDown(t *testing.T) {
 	}
 	table := swss.NewTable(x.Redis.DB(swss.ConfigDB), schema.CfgSFlow)
 	devicetest.NoError(t, table.Set(t.Context(), "global", swss.FieldValues{"admin_state": "down"}))
-	devicetest.NoError(t, x.Settle(t.Context()))
+	devicetest.NoError(t, x.RunUntilIdle(t.Context()))
 	if n := len(x.Chip.Tables().Samplers); n != 0 {
 		t.Errorf("%d samplers are left", n)
 	}

@@ -18,8 +18,8 @@ import (
 	"tamtam/swss"
 )
 
-// A Sim is a whole switch in simulated time. Nothing in it runs by itself: [Sim.Settle] runs the daemons until they
-// have no work left, and [Sim.Advance] lets time pass. Only syncd's request loop has a goroutine, because an orch
+// A Sim is a whole switch in simulated time. Nothing in it runs by itself: [Sim.RunUntilIdle] runs the daemons until
+// they have no work left, and [Sim.Advance] lets time pass. Only syncd's request loop has a goroutine, because an orch
 // waits for its answers. It works only while an orch does.
 type Sim struct {
 	Redis     *swss.Redis
@@ -27,8 +27,8 @@ type Sim struct {
 	Managers  *orch.Daemon
 	Orchagent *daemons.Orchagent
 	Syncd     *sairedis.Server
-	// Settled, if not nil, is called whenever the daemons have done all work of an instant.
-	Settled func(context.Context) error
+	// AfterWork, if not nil, is called whenever the daemons have done all work of an instant.
+	AfterWork func(context.Context) error
 
 	host      *simHost  // nil means that hostd does not run
 	sflow     *simSFlow // nil means that sflowd does not run
@@ -68,7 +68,7 @@ type SimConfig struct {
 	Attach func(*saisim.Chip)
 }
 
-// NewSim assembles and starts a switch. [Sim.Settle] applies its configuration, and later writes to CONFIG_DB.
+// NewSim assembles and starts a switch. [Sim.RunUntilIdle] applies its configuration, and later writes to CONFIG_DB.
 func NewSim(ctx context.Context, cfg SimConfig) (*Sim, error) {
 	s := &Sim{Redis: cfg.Redis, common: cfg.Common, attach: cfg.Attach, ownRedis: cfg.Redis == nil}
 	if err := s.start(ctx, cfg); err != nil {
@@ -158,8 +158,8 @@ func (s *Sim) startOrchagent(ctx context.Context) (err error) {
 	return s.Orchagent.Start(ctx, s.Now())
 }
 
-// Settle steps all daemons in a fixed order, round after round, until none has work left at this instant.
-func (s *Sim) Settle(ctx context.Context) error {
+// RunUntilIdle steps all daemons in a fixed order, round after round, until none has work left at this instant.
+func (s *Sim) RunUntilIdle(ctx context.Context) error {
 	s.calm = 0
 	for {
 		worked := s.notify(ctx)
@@ -181,8 +181,8 @@ func (s *Sim) Settle(ctx context.Context) error {
 			break
 		}
 	}
-	if s.Settled != nil {
-		return s.Settled(ctx)
+	if s.AfterWork != nil {
+		return s.AfterWork(ctx)
 	}
 	return nil
 }
@@ -208,7 +208,7 @@ func (s *Sim) Advance(ctx context.Context, to saisim.Cycle) error {
 	if s.host == nil && to < s.calm { // short steps, as between frames: no daemon has work
 		s.Chip.Advance(to)
 		if len(s.notes) > 0 {
-			return s.Settle(ctx)
+			return s.RunUntilIdle(ctx)
 		}
 		return nil
 	}
@@ -249,7 +249,7 @@ func (s *Sim) advanceChip(ctx context.Context, to saisim.Cycle) error {
 		}
 		s.Chip.Advance(at)
 		if len(s.notes) > 0 || s.host != nil && len(s.host.punted) > 0 {
-			if err := s.Settle(ctx); err != nil {
+			if err := s.RunUntilIdle(ctx); err != nil {
 				return err
 			}
 		}
@@ -283,12 +283,12 @@ func (s *Sim) runTimers(ctx context.Context) (err error) {
 	if s.nextPoll, err = s.Syncd.Counters.Poll(ctx, s.Now()); err != nil {
 		return err
 	}
-	return s.Settle(ctx)
+	return s.RunUntilIdle(ctx)
 }
 
 // Poll reads every counter into COUNTERS_DB now, as at the end of a run.
 func (s *Sim) Poll(ctx context.Context) error {
-	if err := s.Settle(ctx); err != nil {
+	if err := s.RunUntilIdle(ctx); err != nil {
 		return err
 	}
 	if err := s.Syncd.Counters.PollAll(ctx); err != nil {
@@ -297,7 +297,7 @@ func (s *Sim) Poll(ctx context.Context) error {
 	if err := s.Orchagent.PollCounters(ctx); err != nil {
 		return err
 	}
-	return s.Settle(ctx)
+	return s.RunUntilIdle(ctx)
 }
 
 // RestartManagers restarts tammgrd.

@@ -78,7 +78,7 @@ func TestHostInSimulatedTime(t *testing.T) {
 				all = append(all, fmt.Sprintf("port %d at %d: %x", o.Port, o.At, o.Data))
 			}
 		})
-		devicetest.NoError(t, s.Settle(ctx))
+		devicetest.NoError(t, s.RunUntilIdle(ctx))
 		pass := func(d time.Duration) {
 			devicetest.NoError(t, s.Advance(ctx, s.Chip.Now()+s.Chip.CycleAt(d)))
 		}
@@ -143,7 +143,7 @@ func TestMTUOfTheWire(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	devicetest.NoError(t, s.Settle(ctx))
+	devicetest.NoError(t, s.RunUntilIdle(ctx))
 	in, _ := s.Chip.PortByName("Ethernet0")
 	var big []string // MTUs that the sender was informed of
 	forwarded := 0
@@ -162,7 +162,7 @@ func TestMTUOfTheWire(t *testing.T) {
 		if tt.wire != "" {
 			devicetest.NoError(t, wires.Set(ctx, "Ethernet1", swss.FieldValues{schema.WireMTU: tt.wire}))
 		}
-		devicetest.NoError(t, s.Settle(ctx))
+		devicetest.NoError(t, s.RunUntilIdle(ctx))
 		ip := []byte{0x45, 0, 5, 0xa8, 0, 1, 0x40, 0, 64, 17, 0, 0, 10, 0, 0, 2, 10, 0, 1, 9}
 		ip = append(ip, make([]byte, 1428)...)
 		binary.BigEndian.PutUint16(ip[10:], onesSum(ip[:20]))

@@ -178,7 +178,7 @@ func TestStartupWithWhatNothingReads(t *testing.T) {
 		t.Errorf("left out: %q, want %q", startup.Left, want)
 	}
 	s := devicetest.NewSim(t, device.SimConfig{Config: startup.Rows})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	_, rows := statusRows(t, s)
 	for _, row := range []string{
 		"LAG_TABLE|PortChannel0001", "LAG_TABLE|PortChannel01", "LAG_MEMBER_TABLE|PortChannel0001|Ethernet0",

@@ -91,7 +91,7 @@ func TestStateRepeatsConfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := devicetest.NewServedSim(t, device.SimConfig{Config: c})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	if list, err := device.Problems(t.Context(), s.Redis); err != nil || len(list) > 0 {
 		t.Fatal(list, err)
 	}
@@ -131,7 +131,7 @@ func TestSinceOfDescriptions(t *testing.T) {
 	c["ACL_TABLE"] = map[string]swss.FieldValues{"A": {"type": "L3", "policy_desc": "one", "ports": "Ethernet0",
 		"stage": "ingress"}}
 	s := devicetest.NewSim(t, device.SimConfig{Config: c})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	state := func(table, key string) swss.FieldValues {
 		f := devicetest.Row(t, s.Redis, swss.StateDB, table, key)
 		return f
@@ -147,7 +147,7 @@ func TestSinceOfDescriptions(t *testing.T) {
 		was := state(step.state, step.key)
 		devicetest.NoError(t, s.Advance(t.Context(), s.Chip.Now()+saisim.Cycle(s.Chip.Profile().ClockHz)))
 		s.Redis.DB(swss.ConfigDB).Client().HSet(t.Context(), step.config, step.field, step.value)
-		devicetest.Settle(t, s)
+		devicetest.RunUntilIdle(t, s)
 		now := state(step.state, step.key)
 		if !strings.EqualFold(now["status"], "active") || now["since"] == "" || (now["since"] != was["since"]) != step.moves {
 			t.Errorf("%s %s: was %v, is %v", step.config, step.field, was, now)

@@ -104,7 +104,7 @@ func TestDefaultGroupGoesWhileDown(t *testing.T) {
 			swss.FieldValues{"NULL": "NULL"}),
 		swss.NewTable(r.DB(swss.ApplDB), schema.AppCOPP).Del(ctx, schema.COPPDefault),
 		sw.Sim().RestartOrchagent(ctx),
-		sw.Sim().Settle(ctx),
+		sw.Sim().RunUntilIdle(ctx),
 	} {
 		if err != nil {
 			t.Fatal(err)

@@ -31,7 +31,7 @@ func BenchmarkRestartOfSyncd(b *testing.B) {
 		row := swss.Pairs(swss.FieldValues{"nexthop": "10.1.0.2", "ifname": "Ethernet0", "protocol": "bgp"})
 		devicetest.NoError(b, p.Set(b.Context(), fmt.Sprintf("20.0.%d.%d", i/256, i%256), row))
 	}
-	devicetest.NoError(b, s.Settle(b.Context()))
+	devicetest.NoError(b, s.RunUntilIdle(b.Context()))
 	if n, err := s.Redis.DB(swss.ASICDB).AllKeys(b.Context()); err != nil || len(n) < routes {
 		b.Fatalf("%d objects, %v", len(n), err)
 	}
@@ -48,7 +48,7 @@ func BenchmarkRestartOfSyncd(b *testing.B) {
 			if err := s.RestartOrchagent(b.Context()); err != nil {
 				return err
 			}
-			return s.Settle(b.Context())
+			return s.RunUntilIdle(b.Context())
 		})
 	}
 	for name, sum := range map[string][2]time.Duration{"replay": replay, "adopt": adopt} {

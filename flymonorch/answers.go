@@ -147,8 +147,8 @@ func allOf(asked []flymon.Vector, flows []answer.FlowEstimate) []flymon.Vector {
 	return list
 }
 
-// tell writes the rows of an epoch.
-func (rd *reader) tell(t *task, d *deployment, e epoch, got *taken) {
+// report writes the rows of an epoch.
+func (rd *reader) report(t *task, d *deployment, e epoch, got *taken) {
 	row := schema.FlyMonResult{
 		Epoch: e.number, Start: int64(e.start), End: int64(e.end), Flags: e.flags, Flows: got.from,
 		DigestsLost: e.bank.DigestsLost, FlowsCut: uint64(got.heavy - len(got.flows)), Metrics: got.reading.Metrics(),

@@ -120,12 +120,12 @@ func (r *round) unit(task string, unit, bank int, size uint32) ([]uint32, error)
 
 // clear zeroes a bank of a task.
 func (r *round) clear(task string, bank int) error {
-	return r.windows.Tell(r.ctx, flymon.ObjectClear, flymon.AttrClear, flymon.ChipRange{Task: task, Bank: bank})
+	return r.windows.Report(r.ctx, flymon.ObjectClear, flymon.AttrClear, flymon.ChipRange{Task: task, Bank: bank})
 }
 
 // clearPart zeroes only these words of a bank.
 func (r *round) clearPart(p part) error {
-	return r.windows.Tell(r.ctx, flymon.ObjectClear, flymon.AttrClear, p.chip())
+	return r.windows.Report(r.ctx, flymon.ObjectClear, flymon.AttrClear, p.chip())
 }
 
 // digests reads at most most keys that the chip has kept of a bank.

@@ -40,7 +40,7 @@ func (rd *reader) readLast(ctx context.Context, t *task, old *deployment, behind
 		if old.row.Live {
 			old.sweep.since(got, old.row.Attribute.Kind)
 		}
-		rd.tell(t, old, e, got)
+		rd.report(t, old, e, got)
 	}
 }
 

@@ -71,8 +71,8 @@ func (qs *queries) mark(task string) {
 	}
 }
 
-// settle updates the status of queries whose task or row has changed.
-func (qs *queries) settle(ctx context.Context, tasks map[string]*task) {
+// report updates the status of queries whose task or row has changed.
+func (qs *queries) report(ctx context.Context, tasks map[string]*task) {
 	for _, name := range slices.SortedFunc(maps.Keys(qs.dirty), schema.CompareNames) {
 		q := qs.dirty[name]
 		err := qs.answerable(q, tasks)

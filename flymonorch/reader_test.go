@@ -22,7 +22,7 @@ func TestEpochs(t *testing.T) {
 				b.send("10.0.0.1", 1+i%2)
 				b.Pass(50 * time.Millisecond)
 			}
-			b.Pass(settleTime)
+			b.Pass(registerDelay)
 			n := b.Now.Add(ahead).UnixMilli()
 			b.wantResult("short", fmt.Sprintf("%d: 3", n/100-1))
 			b.wantResult("long", fmt.Sprintf("%d: 30", n/1000-1))
@@ -146,7 +146,7 @@ func TestManyTasks(t *testing.T) {
 	b.Step()
 	for e := range 2 {
 		b.send("10.0.0.1", 1)
-		b.Pass(500*time.Millisecond + settleTime - time.Microsecond)
+		b.Pass(500*time.Millisecond + registerDelay - time.Microsecond)
 		b.Rec.Reset()
 		b.Pass(time.Microsecond)
 		reads := 0
@@ -162,7 +162,7 @@ func TestManyTasks(t *testing.T) {
 		for i := range n {
 			b.wantResult(fmt.Sprint("t", i), []string{"1700000000: 1 first", "1700000001: 1"}[e])
 		}
-		b.Pass(500*time.Millisecond - settleTime)
+		b.Pass(500*time.Millisecond - registerDelay)
 	}
 }
 

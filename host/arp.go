@@ -40,16 +40,16 @@ func (s *Stack) receiveARP(f *received, b []byte) {
 	}
 	target := x.addrs[tpa]
 	if op == arpReply {
-		s.heard(neighKey{x.Name, spa}, sha, x.mine(f.dst) && target.usable(), false)
+		s.received(neighKey{x.Name, spa}, sha, x.mine(f.dst) && target.usable(), false)
 		return
 	}
 	if !target.usable() {
-		s.heard(neighKey{x.Name, spa}, sha, false, false)
+		s.received(neighKey{x.Name, spa}, sha, false, false)
 		s.counts[DropARPOther]++
 		return
 	}
 	if !spa.IsUnspecified() { // not a probe, RFC 5227
-		s.heard(neighKey{x.Name, spa}, sha, false, true)
+		s.received(neighKey{x.Name, spa}, sha, false, true)
 	}
 	s.sendARP(x, arpReply, sha, tpa, sha, spa)
 }

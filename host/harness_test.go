@@ -73,7 +73,7 @@ func (r *rig) want(got, want string) {
 	}
 }
 
-func (r *rig) told(want string) {
+func (r *rig) reported(want string) {
 	r.Helper()
 	var all []string
 	for _, e := range r.Events() {

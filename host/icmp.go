@@ -88,8 +88,8 @@ func (s *sender) buildIPv4(from, dst netip.Addr, tos byte, icmp []byte) []byte {
 	return b
 }
 
-// tell sends an error to the sender of a packet; word is the second word of the message.
-func (s *Stack) tell(f *received, p *ipPacket, e icmpError, word uint32) {
+// report sends an error to the sender of a packet; word is the second word of the message.
+func (s *Stack) report(f *received, p *ipPacket, e icmpError, word uint32) {
 	s.tellOf(f.in, f.dst, p, e, word)
 }
 

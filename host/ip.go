@@ -185,39 +185,39 @@ func (s *Stack) receiveOwn(f *received, p *ipPacket) {
 	case p.proto == protoTCP:
 		s.counts[DropTCP]++
 	case p.proto == protoUDP:
-		s.tell(f, p, portUnreachable, 0)
+		s.report(f, p, portUnreachable, 0)
 	case !p.v4 && p.proto == protoNone:
 		s.counts[DropNoAnswer]++
 	case p.v4:
-		s.tell(f, p, protocolUnreachable, 0)
+		s.report(f, p, protocolUnreachable, 0)
 	default:
-		s.tell(f, p, unknownNextHeader, uint32(p.nextHeader))
+		s.report(f, p, unknownNextHeader, uint32(p.nextHeader))
 	}
 }
 
 // forward handles a packet that the chip could not forward.
 func (s *Stack) forward(f *received, p *ipPacket) {
 	if p.ttl <= 1 {
-		s.tell(f, p, timeExceeded, 0)
+		s.report(f, p, timeExceeded, 0)
 		return
 	}
 	hop, ok := s.fib.lookup(p.dst)
 	if !ok {
-		s.tell(f, p, netUnreachable, 0)
+		s.report(f, p, netUnreachable, 0)
 		return
 	}
 	out := s.ifs[hop.Interface]
 	switch {
 	case out == nil || !out.Up || out.MAC == (MAC{}):
-		s.tell(f, p, netUnreachable, 0)
+		s.report(f, p, netUnreachable, 0)
 	case !single(p.src):
 		s.counts[DropNoAnswer]++
 	case len(p.packet) <= out.MTU:
 		s.toNeighbor(neighKey{hop.Interface, hop.Addr}, waiting{packet: clone(p.packet), in: f.in, l2: f.dst})
 	case !p.v4:
-		s.tell(f, p, tooBig, uint32(out.MTU))
+		s.report(f, p, tooBig, uint32(out.MTU))
 	case p.dontFragment:
-		s.tell(f, p, tooBig, uint32(min(out.MTU, 0xffff)))
+		s.report(f, p, tooBig, uint32(min(out.MTU, 0xffff)))
 	default:
 		for _, part := range s.split(p.packet, out.MTU) {
 			s.toNeighbor(neighKey{hop.Interface, hop.Addr}, waiting{packet: part, in: f.in, l2: f.dst})

@@ -104,7 +104,7 @@ func (s *Stack) receiveSolicitation(f *received, p *ipPacket, target netip.Addr,
 	default:
 		to := f.src
 		if has {
-			s.heard(neighKey{x.Name, p.src}, mac, false, true)
+			s.received(neighKey{x.Name, p.src}, mac, false, true)
 			to = mac
 		}
 		if to.isHost() {
@@ -139,14 +139,14 @@ func (s *Stack) advertised(k neighKey, mac MAC, has, solicited, override bool) {
 		s.counts[DropNDOther]++
 	case n.state == Incomplete:
 		if has {
-			s.heard(k, mac, solicited, false)
+			s.received(k, mac, solicited, false)
 		}
 	case !has || mac == n.mac:
 		if solicited {
 			s.confirm(n)
 		}
 	case override:
-		s.heard(k, mac, solicited, false)
+		s.received(k, mac, solicited, false)
 	case n.state == Reachable:
 		s.stale(n)
 	}

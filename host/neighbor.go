@@ -357,9 +357,9 @@ func (s *Stack) confirm(n *neighbor) {
 	s.wake(n, min(s.cfg.Timers.Reachable, s.cfg.Timers.Refresh))
 }
 
-// heard processes the MAC address that a neighbour has sent, in an answer to the stack (solicited) or unsolicited. It
-// adds a neighbour only if create is true.
-func (s *Stack) heard(k neighKey, mac MAC, solicited, create bool) {
+// received processes the MAC address that a neighbour has sent, in an answer to the stack (solicited) or unsolicited.
+// It adds a neighbour only if create is true.
+func (s *Stack) received(k neighKey, mac MAC, solicited, create bool) {
 	n := s.neighs[k]
 	if s.static[k] != (MAC{}) || !mac.isHost() || !s.onLink(k) || n == nil && !create {
 		return

@@ -112,7 +112,7 @@ func TestNeighborLife(t *testing.T) {
 			r.pass(5 * time.Second) // a route still leads there
 			r.want(r.sent(), tt.ask)
 			r.want(r.got(answer), "")
-			r.told("resolved Vlan10 " + tt.addr + " 02:00:00:00:00:05")
+			r.reported("resolved Vlan10 " + tt.addr + " 02:00:00:00:00:05")
 			state("REACHABLE 02:00:00:00:00:05")
 			r.pass(30 * time.Second)
 			state("STALE 02:00:00:00:00:05")
@@ -123,15 +123,15 @@ func TestNeighborLife(t *testing.T) {
 			state("PROBE 02:00:00:00:00:05")
 			r.got(answer)
 			state("REACHABLE 02:00:00:00:00:05")
-			r.told("")
+			r.reported("")
 			r.Want(r.at, "Vlan10", ip(tt.addr), false)
 			r.pass(5 * time.Minute)
 			for range 3 {
 				r.want(r.sent(), tt.probe)
-				r.told("")
+				r.reported("")
 				r.pass(time.Second)
 			}
-			r.told("forgotten Vlan10 " + tt.addr + " 02:00:00:00:00:05")
+			r.reported("forgotten Vlan10 " + tt.addr + " 02:00:00:00:00:05")
 			state("FAILED")
 			r.pass(time.Hour)
 			state("unknown")
@@ -147,20 +147,20 @@ func TestNeighborMoves(t *testing.T) {
 		r.got(arp(arpRequest, broadcast, hostMAC(n), "10.0.0.5", MAC{}, "10.0.0.1"))
 	}
 	move(5)
-	r.told("resolved Vlan10 10.0.0.5 02:00:00:00:00:05")
+	r.reported("resolved Vlan10 10.0.0.5 02:00:00:00:00:05")
 	move(6)
-	r.told("")
+	r.reported("")
 	r.counted(DropConfirmSoon, 1)
 	r.pass(time.Second)
 	move(6)
-	r.told("resolved Vlan10 10.0.0.5 02:00:00:00:00:06")
+	r.reported("resolved Vlan10 10.0.0.5 02:00:00:00:00:06")
 }
 
 func TestStaticNeighborsAreNotAskedFor(t *testing.T) {
 	r := newRig(t)
 	r.meet(5)
 	r.SetStatic(r.at, "Vlan10", ip("10.0.0.5"), hostMAC(9))
-	r.told("")
+	r.reported("")
 	r.want(r.got(to(5, v4("10.0.0.5", "10.0.0.1", 64, protoICMP, 0, icmp(8, 0, 10)))),
 		"Vlan10 to 02:00:00:00:00:09: 10.0.0.1 > 10.0.0.5 ttl 64 ICMP 0/0 458753, 38 bytes")
 	r.got(arp(arpRequest, broadcast, hostMAC(7), "10.0.0.5", MAC{}, "10.0.0.1"))
@@ -168,7 +168,7 @@ func TestStaticNeighborsAreNotAskedFor(t *testing.T) {
 	if got := r.state("Vlan10", "10.0.0.5"); got != "unknown" {
 		t.Errorf("the stack has a neighbour of its own there: %s", got)
 	}
-	r.told("forgotten Vlan10 2001:db8::5 02:00:00:00:00:05") // it is not static
+	r.reported("forgotten Vlan10 2001:db8::5 02:00:00:00:00:05") // it is not static
 	r.Frames()
 	r.SetStatic(r.at, "Vlan10", ip("10.0.0.5"), MAC{})
 	r.Want(r.at, "Vlan10", ip("10.0.0.5"), true)
@@ -188,7 +188,7 @@ func TestRestore(t *testing.T) {
 		"Vlan10 to 02:00:00:00:00:06: ARP 1 10.0.0.1 is at "+own+", 10.0.0.6 at 00:00:00:00:00:00")
 	r.got(arp(arpReply, ownMAC, hostMAC(5), "10.0.0.5", ownMAC, "10.0.0.1"))
 	r.pass(3 * time.Second)
-	r.told("forgotten Vlan10 10.0.0.6 02:00:00:00:00:06")
+	r.reported("forgotten Vlan10 10.0.0.6 02:00:00:00:00:06")
 	if got := r.state("Vlan10", "10.0.0.5"); got != "REACHABLE 02:00:00:00:00:05" {
 		t.Errorf("the one that has answered is %s", got)
 	}
@@ -209,7 +209,7 @@ func TestResume(t *testing.T) {
 	r.want(r.sent(), "")
 	r.pass(1)
 	r.want(r.sent(), "Vlan10 to 02:00:00:00:00:05: ARP 1 10.0.0.1 is at "+own+", 10.0.0.5 at 00:00:00:00:00:00")
-	r.told("")
+	r.reported("")
 }
 
 func TestNeighborsOfInterfaceThatGoesDown(t *testing.T) {
@@ -218,7 +218,7 @@ func TestNeighborsOfInterfaceThatGoesDown(t *testing.T) {
 	down := interfaces()
 	down[0].Up = false
 	r.Configure(r.at, down)
-	r.told("forgotten Vlan10 10.0.0.5 02:00:00:00:00:05; forgotten Vlan10 2001:db8::5 02:00:00:00:00:05")
+	r.reported("forgotten Vlan10 10.0.0.5 02:00:00:00:00:05; forgotten Vlan10 2001:db8::5 02:00:00:00:00:05")
 	r.want(r.got(arp(arpRequest, broadcast, hostMAC(5), "10.0.0.5", MAC{}, "10.0.0.1")), "")
 	r.counted(DropInterface, 1)
 }
@@ -229,7 +229,7 @@ func TestConflict(t *testing.T) {
 	rival := arp(arpRequest, broadcast, hostMAC(9), "10.0.0.1", MAC{}, "10.0.0.7")
 	defence := "Vlan10 to ff:ff:ff:ff:ff:ff: ARP 1 10.0.0.1 is at " + own + ", 10.0.0.1 at 00:00:00:00:00:00"
 	r.want(r.got(rival), defence)
-	r.told("duplicate Vlan10 10.0.0.1 02:00:00:00:00:09")
+	r.reported("duplicate Vlan10 10.0.0.1 02:00:00:00:00:09")
 	r.pass(9 * time.Second)
 	r.want(r.got(rival), "")
 	r.pass(time.Second)
@@ -250,7 +250,7 @@ func TestDuplicateAddressDetection(t *testing.T) {
 			r.Configure(noon, interfaces())
 			r.Frames()
 			r.want(r.got(rival), "")
-			r.told("duplicate Vlan10 2001:db8::1 02:00:00:00:00:09")
+			r.reported("duplicate Vlan10 2001:db8::1 02:00:00:00:00:09")
 			r.pass(5 * time.Second)
 			r.Frames()
 			r.want(r.got(to(5, v6("2001:db8::5", "2001:db8::1", 64, protoICMPv6, icmp(128, 0, 8)))), "")

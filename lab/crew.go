@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// A crew works on the nodes that have something to do in a window, each node on one core. Windows are short, often only
+// A pool works on the nodes that have something to do in a window, each node on one core. Windows are short, often only
 // microseconds of work, so a worker spins for a while before it sleeps.
-type crew struct {
+type pool struct {
 	ctx context.Context
 
 	// Written before number is.
@@ -44,8 +44,8 @@ type worker struct {
 const looks = 20_000
 
 // hire starts one goroutine fewer than there are workers, since the caller is one of them.
-func (l *Lab) hire(ctx context.Context) *crew {
-	c := &crew{nodes: make([]*node, 0, len(l.nodes)), ctx: ctx, all: len(l.nodes)}
+func (l *Lab) hire(ctx context.Context) *pool {
+	c := &pool{nodes: make([]*node, 0, len(l.nodes)), ctx: ctx, all: len(l.nodes)}
 	c.shares = make([]share, min(l.opts.Workers, len(l.nodes)))
 	for i := range c.shares[1:] {
 		w := &worker{nth: i + 1, wake: make(chan struct{}, 1)}
@@ -56,7 +56,7 @@ func (l *Lab) hire(ctx context.Context) *crew {
 }
 
 // serve works on window after window until leave is called.
-func (c *crew) serve(w *worker) {
+func (c *pool) serve(w *worker) {
 	for last := uint64(0); ; {
 		last = c.await(w, last)
 		if c.home {
@@ -69,7 +69,7 @@ func (c *crew) serve(w *worker) {
 
 // await returns the number of the next window after last. A slow caller may wake a worker for a window that the worker
 // has already finished. Then it continues to wait.
-func (c *crew) await(w *worker, last uint64) uint64 {
+func (c *pool) await(w *worker, last uint64) uint64 {
 	for {
 		for i := range looks {
 			if n := c.number.Load(); n != last {
@@ -87,7 +87,7 @@ func (c *crew) await(w *worker, last uint64) uint64 {
 }
 
 // take works on nodes until none is left, those of share first before the others.
-func (c *crew) take(first int) {
+func (c *pool) take(first int) {
 	for i := range c.shares {
 		sh := &c.shares[(first+i)%len(c.shares)]
 		for at := sh.next.Add(1) - 1; at < sh.end; at = sh.next.Add(1) - 1 {
@@ -97,7 +97,7 @@ func (c *crew) take(first int) {
 }
 
 // divide gives each share its nodes, which are in the order of the lab's.
-func (c *crew) divide() {
+func (c *pool) divide() {
 	at := 0
 	for i := range c.shares {
 		sh := &c.shares[i]
@@ -111,7 +111,7 @@ func (c *crew) divide() {
 
 // work runs the nodes up to end. The caller runs a single node itself: to wake the workers and to wait for them would
 // cost more. The workers would also keep looking for windows that have no work for them, and never sleep.
-func (c *crew) work(nodes []*node, end Time, side int) {
+func (c *pool) work(nodes []*node, end Time, side int) {
 	c.nodes, c.window.end, c.window.side = nodes, end, side
 	if len(nodes) == 1 {
 		nodes[0].run(c.ctx, end, side)
@@ -129,13 +129,13 @@ func (c *crew) work(nodes []*node, end Time, side int) {
 }
 
 // call starts all workers on a window.
-func (c *crew) call() {
+func (c *pool) call() {
 	c.number.Add(1)
 	c.rouse()
 }
 
 // rouse wakes the sleeping workers.
-func (c *crew) rouse() {
+func (c *pool) rouse() {
 	for _, w := range c.workers {
 		if w.asleep.CompareAndSwap(true, false) {
 			w.wake <- struct{}{}
@@ -144,7 +144,7 @@ func (c *crew) rouse() {
 }
 
 // leave ends the crew.
-func (c *crew) leave() {
+func (c *pool) leave() {
 	c.home = true
 	c.call()
 }

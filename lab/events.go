@@ -68,7 +68,7 @@ func (l *Lab) do(ctx context.Context, e Event) error {
 		}
 		return n.sim.Chip.SetClockDrift(e.PPB)
 	}
-	return n.sim.Settle(ctx)
+	return n.sim.RunUntilIdle(ctx)
 }
 
 func (l *Lab) doLink(ctx context.Context, k *link, e Event) error {
@@ -115,7 +115,7 @@ func (l *Lab) notice(ctx context.Context, k *link) error {
 	for _, w := range k.wires {
 		if n := w.to.node; n != nil {
 			n.sim.Chip.SetLink(w.to.port.id, !k.down)
-			if err := n.sim.Settle(ctx); err != nil {
+			if err := n.sim.RunUntilIdle(ctx); err != nil {
 				return err
 			}
 		}

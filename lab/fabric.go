@@ -53,7 +53,7 @@ func (v *Validator) weave() {
 		return
 	}
 	v.t.woven = true
-	w := weaver{t: v.t, f: f, delay: f.Delay, hosts: max(1, f.Hosts)}
+	w := builder{t: v.t, f: f, delay: f.Delay, hosts: max(1, f.Hosts)}
 	if w.delay == 0 {
 		w.delay = Microsecond
 	}
@@ -89,8 +89,8 @@ func (f *Fabric) validate(v *Validator) {
 		"neither name, from nor to: each host sends, to the one half way round")
 }
 
-// A weaver adds a fabric to a topology.
-type weaver struct {
+// A builder adds a fabric to a topology.
+type builder struct {
 	t        *Topology
 	f        *Fabric
 	delay    Time
@@ -102,7 +102,7 @@ type weaver struct {
 }
 
 // add adds a switch and returns its number.
-func (w *weaver) add(name string) int {
+func (w *builder) add(name string) int {
 	n := len(w.switches)
 	s := Switch{Name: name, Config: Config{Tables: device.ConfigDB{}}}
 	s.row("SWITCH", "switch", "ecmp_hash_seed", strconv.Itoa(n+1))
@@ -126,7 +126,7 @@ func (s *Switch) row(table, key string, fields ...string) {
 }
 
 // port allocates the next port of a switch, with its own address and a neighbour.
-func (w *weaver) port(n int, own netip.Prefix, peer netip.Addr, mac MAC) (port string) {
+func (w *builder) port(n int, own netip.Prefix, peer netip.Addr, mac MAC) (port string) {
 	s, i := &w.switches[n], w.ports[n]
 	w.ports[n]++
 	port = fmt.Sprintf("Ethernet%d", fabricLanes*i)
@@ -142,7 +142,7 @@ func (w *weaver) port(n int, own netip.Prefix, peer netip.Addr, mac MAC) (port s
 }
 
 // route adds a path to a prefix.
-func (w *weaver) route(n int, to netip.Prefix, by netip.Addr) {
+func (w *builder) route(n int, to netip.Prefix, by netip.Addr) {
 	routes := w.switches[n].Config.Tables["STATIC_ROUTE"]
 	if row := routes[to.String()]; row != nil {
 		row["nexthop"] += "," + by.String()
@@ -152,7 +152,7 @@ func (w *weaver) route(n int, to netip.Prefix, by netip.Addr) {
 }
 
 // join links two switches and returns the addresses of both ends.
-func (w *weaver) join(low, high int) (lower, upper netip.Addr) {
+func (w *builder) join(low, high int) (lower, upper netip.Addr) {
 	base := uint32(172<<24|16<<16) + 4*w.subnets
 	w.subnets++
 	lower, upper = address(base+1), address(base+2)
@@ -178,7 +178,7 @@ func leafPrefix(pod, leaf int) netip.Prefix {
 }
 
 // leaf adds the hosts of a leaf.
-func (w *weaver) leaf(n, pod, leaf int) {
+func (w *builder) leaf(n, pod, leaf int) {
 	s := &w.switches[n]
 	for i := range w.hosts {
 		base := uint32(10<<24|pod<<16|leaf<<8) + 4*uint32(i)
@@ -191,7 +191,7 @@ func (w *weaver) leaf(n, pod, leaf int) {
 	}
 }
 
-func (w *weaver) leafSpine() {
+func (w *builder) leafSpine() {
 	for i := range w.f.Leaves {
 		w.leaf(w.add(fmt.Sprintf("leaf%d", i+1)), 0, i)
 	}
@@ -205,7 +205,7 @@ func (w *weaver) leafSpine() {
 	}
 }
 
-func (w *weaver) fatTree() {
+func (w *builder) fatTree() {
 	half := w.f.Arity / 2
 	core := make([]int, half*half)
 	for i := range core {
@@ -234,7 +234,7 @@ func (w *weaver) fatTree() {
 }
 
 // traffic makes each host send to the host half-way round.
-func (w *weaver) traffic() {
+func (w *builder) traffic() {
 	if w.f.Traffic.Rate == 0 && w.f.Traffic.PPS == 0 {
 		return
 	}

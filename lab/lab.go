@@ -54,7 +54,7 @@ type Lab struct {
 	captures  []*capture.Writer
 	oracle    *truth.Oracle // nil if no truth group is configured
 	observers []*observation
-	thrift    thrift
+	thrift    gcLimit
 
 	now, end  Time
 	abreast   Time // the last time at which all nodes had the same time
@@ -144,7 +144,7 @@ func (l *Lab) start(ctx context.Context, n *node) error {
 		return err
 	}
 	n.plans = n.sim.CollectPlans()
-	if err := n.sim.Settle(ctx); err != nil {
+	if err := n.sim.RunUntilIdle(ctx); err != nil {
 		return err
 	}
 	for _, p := range n.sim.Chip.Tables().Ports {

@@ -88,7 +88,7 @@ func (s *wireStats) note(id uint64, fate int) {
 func (w *wire) send(side int, t Time, data []byte, length int, id uint64) {
 	w.stats.Sent++
 	if why := w.loses(); why >= 0 {
-		w.tell(id, why)
+		w.report(id, why)
 		w.stats.note(id, why)
 		return
 	}
@@ -104,8 +104,8 @@ func (w *wire) send(side int, t Time, data []byte, length int, id uint64) {
 	}
 }
 
-// tell reports a loss to the oracle.
-func (w *wire) tell(id uint64, why int) {
+// report reports a loss to the oracle.
+func (w *wire) report(id uint64, why int) {
 	if w.oracle != nil {
 		w.oracle.LinkLost(id, w.oracleEnd, linkLossNames[why])
 	}
@@ -229,7 +229,7 @@ func (w *wire) cut() {
 	for w.head < len(w.flying) {
 		w.stats.Down++
 		w.stats.note(w.flying[w.head].id, lostDown)
-		w.tell(w.flying[w.head].id, lostDown)
+		w.report(w.flying[w.head].id, lostDown)
 		w.done()
 	}
 	w.reuse()

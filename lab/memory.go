@@ -12,18 +12,18 @@ const (
 	slack = 25
 )
 
-// A thrift bounds the garbage of a large lab. By default Go lets garbage grow to the size of the memory in use, so a
+// A gcLimit bounds the garbage of a large lab. By default Go lets garbage grow to the size of the memory in use, so a
 // process would need twice the memory of its switches. That happens at the end of their start; at first little is in
 // use. A thrift gives all switches, from the first to the last, the same room for garbage. That costs no time at first,
 // and limits memory in the end.
-type thrift struct {
+type gcLimit struct {
 	switches int // zero if the lab is not large, or the process sets its own GC percentage
 	started  atomic.Int64
 	was      int
 }
 
 // begin replaces the default GC percentage, if the lab is large.
-func (t *thrift) begin(switches int) {
+func (t *gcLimit) begin(switches int) {
 	if switches < thrifty {
 		return
 	}
@@ -35,21 +35,21 @@ func (t *thrift) begin(switches int) {
 }
 
 // one counts a started switch and adapts the GC percentage.
-func (t *thrift) one() {
+func (t *gcLimit) one() {
 	if t.switches > 0 {
 		debug.SetGCPercent(max(slack, min(100, slack*t.switches/int(t.started.Add(1)))))
 	}
 }
 
 // all returns the memory that the start needed to the system. It is called when all switches have started.
-func (t *thrift) all() {
+func (t *gcLimit) all() {
 	if t.switches > 0 {
 		debug.FreeOSMemory()
 	}
 }
 
 // end restores the GC percentage that begin replaced.
-func (t *thrift) end() {
+func (t *gcLimit) end() {
 	if t.switches > 0 {
 		debug.SetGCPercent(t.was)
 		t.switches = 0

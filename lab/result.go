@@ -108,9 +108,9 @@ type Counts struct {
 // A Node is the state of a switch at the end.
 type Node struct {
 	*device.Report
-	Books    saisim.Books `json:"-"`
-	Balanced bool         `json:"books_balance"`
-	Error    int64        `json:"clock_error_ns"`
+	Books    saisim.FrameCounts `json:"-"`
+	Balanced bool               `json:"books_balance"`
+	Error    int64              `json:"clock_error_ns"`
 }
 
 // newResult returns an empty result.

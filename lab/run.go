@@ -16,7 +16,7 @@ func (l *Lab) Run(ctx context.Context, d Time) error {
 	if err := l.pass(ctx, d); err != nil {
 		return err
 	}
-	return l.settle(ctx)
+	return l.finish(ctx)
 }
 
 // pass advances time window by window.
@@ -134,8 +134,8 @@ func (l *Lab) moved() (sum uint64) {
 	return sum
 }
 
-// settle ends a run. It lets every daemon read what its chip counted.
-func (l *Lab) settle(ctx context.Context) error {
+// finish ends a run. It lets every daemon read what its chip counted.
+func (l *Lab) finish(ctx context.Context) error {
 	l.each(func(n *node) { n.err = n.sim.Poll(ctx) })
 	for _, n := range l.nodes {
 		if n.err != nil {

@@ -109,11 +109,11 @@ func (l *Lab) endOf(text string) (*end, error) {
 		names = append(names, p.name)
 	}
 	problems, _ := n.problems(context.Background())
-	return nil, fmt.Errorf("%q: the switch has no port %q; it has %s%s", text, port, Few(names), problems)
+	return nil, fmt.Errorf("%q: the switch has no port %q; it has %s%s", text, port, Summary(names), problems)
 }
 
-// Few returns a list of the first eight names, with the number of the others.
-func Few(names []string) string {
+// Summary returns a list of the first eight names, with the number of the others.
+func Summary(names []string) string {
 	const show = 8
 	switch {
 	case len(names) == 0:

@@ -673,7 +673,7 @@ func TestConfigRows(t *testing.T) {
 
 // Any input of an operation is either accepted or refused with a code.
 func FuzzOperation(f *testing.F) {
-	k := &keeping{Server: &Server{}}
+	k := &archiver{Server: &Server{}}
 	all := operations()
 	delete(all, "clear-counters")                                             // it would need counters
 	for _, name := range []string{"trace-packet", "why-flow", "list-drops"} { // they would need a chip

@@ -37,7 +37,7 @@ func (s *Server) Live(ctx context.Context, claim *swss.Claim, tell func(reason s
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case errors.Is(err, swss.ErrAnew):
+		case errors.Is(err, swss.ErrReset):
 			s.hub.Distrust()
 			return err
 		case err != nil:

@@ -55,7 +55,7 @@ type Server struct {
 	hub    *fetch.Hub
 
 	setting  sync.Mutex // serialises Sets and operations
-	kept     *keeping
+	kept     *archiver
 	arbiter  arbiter
 	tallying sync.Mutex // guards tallies
 	tallies  map[*tree.List]tally
@@ -101,7 +101,7 @@ func NewServer(cfg Config) (*Server, error) {
 	if s.after == nil {
 		s.after = time.After
 	}
-	s.kept = &keeping{Server: s, closed: make(chan struct{})}
+	s.kept = &archiver{Server: s, closed: make(chan struct{})}
 	s.hub = fetch.NewHub(cfg.Redis, s.log, s.now, s.claim.Load)
 	var err error
 	if s.model, err = tree.New(cfg.Redis, models.All()); err != nil {

@@ -98,7 +98,7 @@ func (s *Server) perform(
 	if begin != nil {
 		s.kept.trial.begins = false
 	}
-	if err != nil && begin != nil && !errors.Is(err, set.ErrUnsettled) {
+	if err != nil && begin != nil && !errors.Is(err, set.ErrOutcomeUnknown) {
 		s.kept.endTrial()
 	}
 	if errors.Is(err, set.ErrConflict) {
@@ -136,7 +136,7 @@ func (s *Server) Load(ctx context.Context, text []byte) error {
 // nothing if the outcome is unknown.
 func unchanged(err error) error {
 	st := status.Convert(err)
-	if st.Code() != codes.Unavailable || errors.Is(err, set.ErrUnsettled) {
+	if st.Code() != codes.Unavailable || errors.Is(err, set.ErrOutcomeUnknown) {
 		return err
 	}
 	return status.Error(codes.Unavailable, st.Message()+"; nothing was changed")

@@ -19,7 +19,7 @@ type clocks struct {
 	since time.Duration
 }
 
-func (c *clocks) tell() (time.Time, time.Duration) {
+func (c *clocks) report() (time.Time, time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.day, c.since
@@ -39,7 +39,7 @@ func TestTimeOfDayIsSet(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := &clocks{day: then}
 			r := swsstest.Start(t)
-			d := orch.NewDaemon(orch.Orchagent, r, orch.Options{Time: c.tell})
+			d := orch.NewDaemon(orch.Orchagent, r, orch.Options{Time: c.report})
 			d.ReportsTo(schema.StateTAMTailStamp)
 			fired := make(chan string, 10)
 			at := then.Add(time.Minute)

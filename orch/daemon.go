@@ -30,11 +30,12 @@ type Options struct {
 	// Time returns the time of day, which may be set, and the time since a fixed instant. nil means the kernel's
 	// clocks.
 	Time func() (day time.Time, since time.Duration)
-	// Tell is called by Run with the reason when the daemon cannot work, and with "" when it works again. It may be
+	// Report is called by Run with the reason when the daemon cannot work, and with "" when it works again. It may be
 	// nil.
-	Tell func(reason string)
-	// Doubted reports whether the state of the ASIC is currently unknown. Outcomes are then kept back. nil means never.
-	Doubted func() bool
+	Report func(reason string)
+	// ASICUnknown reports whether the state of the ASIC is currently unknown. Outcomes are then kept back. nil means
+	// never.
+	ASICUnknown func() bool
 }
 
 // A Daemon consumes tables and passes their rows to handlers. Everything is registered before the first Run or Step.
@@ -85,7 +86,7 @@ func NewDaemon(name string, r *swss.Redis, opts Options) *Daemon {
 		d.log = slog.New(slog.DiscardHandler)
 	}
 	d.watch.Author = func(ctx context.Context, daemon string) (int, bool) { return drift.Author(ctx, r, daemon) }
-	d.outcomes.doubted = opts.Doubted
+	d.outcomes.asicUnknown = opts.ASICUnknown
 	compareOutcomes(d)
 	d.Every(d.flushPeriod, d.watchFlush)
 	d.Every(d.comparePeriod, d.watch.Work)

@@ -14,25 +14,25 @@ import (
 // While the state of the ASIC is unknown, no row may report that it is in force.
 
 //go:embed doubt.lua
-var doubtText string
+var unknownText string
 
 //go:embed oper.lua
 var operText string
 
-var doubtScript, operScript = swss.NewScript(doubtText), swss.NewScript(operText)
+var unknownScript, operScript = swss.NewScript(unknownText), swss.NewScript(operText)
 
-// A Doubter reports in STATE_DB, in the name of orchagent, whether the state of the ASIC is known.
-type Doubter struct {
+// A ASICMarker reports in STATE_DB, in the name of orchagent, whether the state of the ASIC is known.
+type ASICMarker struct {
 	Redis *swss.Redis
 	// Owner is the process of orchagent that has claimed the databases; "" if it has ended. Rows of other processes
 	// stay unchanged.
 	Owner string
 }
 
-// Doubt reports that the state of the ASIC is unknown, and why. It changes every row that orchagent reports as in
+// MarkUnknown reports that the state of the ASIC is unknown, and why. It changes every row that orchagent reports as in
 // force, and the state of every port and LAG. It returns the number of rows that were in force. Rows that wait or
 // were refused stay unchanged. So do the reports of managers, which are about the configuration.
-func (d Doubter) Doubt(ctx context.Context, why string, now time.Time) (rows int, err error) {
+func (d ASICMarker) MarkUnknown(ctx context.Context, why string, now time.Time) (rows int, err error) {
 	if rows, err = d.turn(ctx, why, now); err != nil {
 		return rows, err
 	}
@@ -54,14 +54,14 @@ func (d Doubter) Doubt(ctx context.Context, why string, now time.Time) (rows int
 	return rows, nil
 }
 
-// Believe restores the rows that Doubt changed: they are in force. Ports and LAGs must be reported again.
-func (d Doubter) Believe(ctx context.Context, now time.Time) error {
+// Restore restores the rows that Doubt changed: they are in force. Ports and LAGs must be reported again.
+func (d ASICMarker) Restore(ctx context.Context, now time.Time) error {
 	_, err := d.turn(ctx, "", now)
 	return err
 }
 
 // turn marks the rows that are in force as unknown, for the reason why. If why is "", it restores them.
-func (d Doubter) turn(ctx context.Context, why string, now time.Time) (rows int, err error) {
+func (d ASICMarker) turn(ctx context.Context, why string, now time.Time) (rows int, err error) {
 	db := d.Redis.DB(swss.StateDB)
 	all, err := db.AllKeys(ctx)
 	if err != nil {
@@ -79,7 +79,7 @@ func (d Doubter) turn(ctx context.Context, why string, now time.Time) (rows int,
 			is, becomes = becomes, is
 		}
 		slices.Sort(of[t.State])
-		n, err := d.run(ctx, swss.StateDB, doubtScript, of[t.State], at, why, t.Status, is, becomes,
+		n, err := d.run(ctx, swss.StateDB, unknownScript, of[t.State], at, why, t.Status, is, becomes,
 			schema.SONiCStatus(t.State, becomes))
 		rows += n
 		if err != nil {
@@ -98,7 +98,7 @@ func rowsOf(ctx context.Context, db *swss.DB, table string) ([]string, error) {
 }
 
 // run calls a script for rows in batches, and returns the sum of the results.
-func (d Doubter) run(
+func (d ASICMarker) run(
 	ctx context.Context, name swss.DBName, s swss.Script, keys []string, args ...any,
 ) (sum int, err error) {
 	var calls []swss.Call

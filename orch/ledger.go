@@ -65,7 +65,7 @@ type Ledger struct {
 	others   map[string]*others // by table of APPL_DB
 	pass     func(context.Context) error
 	reported map[RowKey]string // status and reason as last reported
-	settled  bool              // the last pass succeeded
+	clean    bool              // the last pass succeeded
 	again    bool              // a pass must be repeated without a change, because Redis was away
 	freed    bool              // capacity may have become available since this pass began
 	errors   int               // the number of errors, logged or not, since the last outcomes were reported
@@ -106,7 +106,7 @@ func NewLedger(d *Daemon, db *swss.DB, pass func(context.Context) error, tables 
 			return tryAgain
 		}
 		return 0
-	}, func(ctx context.Context, _ time.Time) error { return l.Settle(ctx) })
+	}, func(ctx context.Context, _ time.Time) error { return l.Reconcile(ctx) })
 	for _, t := range tables {
 		t.State = cmp.Or(t.State, t.Name)
 		if t.StateKey == nil {
@@ -147,8 +147,8 @@ func (l *Ledger) handle(ctx context.Context, tasks []Task) []error {
 		l.Changed = append(l.Changed, k)
 	}
 	var err error
-	if !l.settleFew(ctx) {
-		err = l.Settle(ctx)
+	if !l.reconcileFew(ctx) {
+		err = l.Reconcile(ctx)
 	}
 	l.again = l.again || l.away()
 	errs := make([]error, len(tasks))
@@ -165,20 +165,20 @@ func (l *Ledger) Restart(why map[RowKey]error) {
 	maps.Copy(l.Why, why)
 }
 
-// Settle does a pass and reports the changed outcomes.
-func (l *Ledger) Settle(ctx context.Context) error {
+// Reconcile does a pass and reports the changed outcomes.
+func (l *Ledger) Reconcile(ctx context.Context) error {
 	l.Retry()
 	l.Restart(nil)
 	err := l.pass(ctx)
-	l.Changed, l.settled = nil, err == nil
+	l.Changed, l.clean = nil, err == nil
 	l.again = err != nil || l.away()
 	l.reportAll(ctx, maps.Keys(l.Rows))
 	return err
 }
 
-// SettleNow calls [Ledger.Settle] for callers that have no row to retry.
-func (l *Ledger) SettleNow(ctx context.Context) {
-	if err := l.Settle(ctx); err != nil {
+// ReconcileNow calls [Ledger.Reconcile] for callers that have no row to retry.
+func (l *Ledger) ReconcileNow(ctx context.Context) {
+	if err := l.Reconcile(ctx); err != nil {
 		l.daemon.log.Error("a database is behind", "err", err)
 	}
 }
@@ -206,9 +206,9 @@ func (l *Ledger) Again() { l.again = true }
 // once.
 func (l *Ledger) Freed() { l.freed = true }
 
-// settleFew does an incremental pass if possible. It returns false if Settle is still needed.
-func (l *Ledger) settleFew(ctx context.Context) bool {
-	if l.Few == nil || !l.settled || len(l.Failed) > 0 {
+// reconcileFew does an incremental pass if possible. It returns false if Settle is still needed.
+func (l *Ledger) reconcileFew(ctx context.Context) bool {
+	if l.Few == nil || !l.clean || len(l.Failed) > 0 {
 		return false
 	}
 	for _, k := range l.Changed {

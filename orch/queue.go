@@ -184,7 +184,7 @@ func (d *Daemon) handle(ctx context.Context, in *input, rows []*pending, op Op) 
 			in.ready[p.key] = struct{}{}
 			continue
 		}
-		if d.settle(p, op, err) && op == Del {
+		if d.conclude(p, op, err) && op == Del {
 			removed = true
 		}
 	}
@@ -202,8 +202,8 @@ func (p *pending) task(op Op) *Task {
 	return p.set
 }
 
-// settle records the outcome of a task, and reports whether the task is done.
-func (d *Daemon) settle(p *pending, op Op, err error) (done bool) {
+// conclude records the outcome of a task, and reports whether the task is done.
+func (d *Daemon) conclude(p *pending, op Op, err error) (done bool) {
 	class := Done
 	if err != nil {
 		class = Classify(err)
@@ -214,7 +214,7 @@ func (d *Daemon) settle(p *pending, op Op, err error) (done bool) {
 	switch {
 	case err == nil, class == Benign:
 		d.finish(p, op)
-		d.tell(p, op, words.Active, "")
+		d.queueReport(p, op, words.Active, "")
 		return true
 	case invalid(err):
 		status = words.Invalid
@@ -233,7 +233,7 @@ func (d *Daemon) settle(p *pending, op Op, err error) (done bool) {
 	}
 	reason = oneLine(err)
 	d.log.Warn("task", "table", p.in.table, "key", p.key, "op", op.String(), "status", status, "reason", reason)
-	d.tell(p, 0, status, reason)
+	d.queueReport(p, 0, status, reason)
 	return false
 }
 
@@ -251,8 +251,8 @@ func (d *Daemon) finish(p *pending, op Op) {
 	}
 }
 
-// tell queues the STATE_DB row of an outcome. op is that of a finished task, else 0.
-func (d *Daemon) tell(p *pending, op Op, status, reason string) {
+// queueReport queues the STATE_DB row of an outcome. op is that of a finished task, else 0.
+func (d *Daemon) queueReport(p *pending, op Op, status, reason string) {
 	rep := p.in.rep
 	if rep.None || rep.StateTable == "" || op == Set && rep.Forwards || op == Del && p.set != nil {
 		return

@@ -85,14 +85,14 @@ type stateKey struct{ table, key string }
 
 // outcomes writes the outcomes of a daemon's rows to STATE_DB.
 type outcomes struct {
-	name    string // the daemon's name
-	redis   *swss.Redis
-	clock   *clock
-	reports map[string]Reporting  // by table of STATE_DB
-	rows    map[stateKey]stateRow // outcomes not yet written
-	written map[stateKey]stateRow // target rows of STATE_DB; nil if the daemon does not compare them
-	held    bool                  // they must not be written yet
-	doubted func() bool           // reports whether the state of the ASIC is unknown; nil means never
+	name        string // the daemon's name
+	redis       *swss.Redis
+	clock       *clock
+	reports     map[string]Reporting  // by table of STATE_DB
+	rows        map[stateKey]stateRow // outcomes not yet written
+	written     map[stateKey]stateRow // target rows of STATE_DB; nil if the daemon does not compare them
+	held        bool                  // they must not be written yet
+	asicUnknown func() bool           // reports whether the state of the ASIC is unknown; nil means never
 	// responses are unpublished messages, by table of APPL_DB, that report whether rows are in the ASIC.
 	responses map[string][]swss.KeyOpFieldsValues
 }
@@ -189,7 +189,7 @@ const stateBatch = 256
 
 // flushState writes the queued outcomes in a small number of round trips, and then publishes the queued messages.
 func (o *outcomes) flushState(ctx context.Context) error {
-	if o.held || o.doubted != nil && o.doubted() {
+	if o.held || o.asicUnknown != nil && o.asicUnknown() {
 		return nil
 	}
 	if err := o.flushRows(ctx); err != nil {

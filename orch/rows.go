@@ -175,7 +175,7 @@ func lacksUnheard(ctx context.Context, d *Daemon, db *swss.DB) (bool, error) {
 	}
 	for r, there := range left {
 		for key := range r.known {
-			if _, ok := there[key]; !ok && !r.Heard(key) {
+			if _, ok := there[key]; !ok && !r.Received(key) {
 				return true, nil
 			}
 		}

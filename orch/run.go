@@ -32,7 +32,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if errors.Is(err, swss.ErrAnew) {
+		if errors.Is(err, swss.ErrReset) {
 			return err
 		}
 		var retry <-chan time.Time
@@ -62,8 +62,8 @@ func (d *Daemon) announce(last string, err error) (reason string) {
 	case last != "not yet":
 		d.log.Info("works again")
 	}
-	if d.opts.Tell != nil {
-		d.opts.Tell(reason)
+	if d.opts.Report != nil {
+		d.opts.Report(reason)
 	}
 	return reason
 }

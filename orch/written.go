@@ -63,7 +63,7 @@ func (w writtenRows) look(ctx context.Context, names []string) (found []drift.Fi
 			f.What = fmt.Sprintf("contains %.40q (%.80q), which its author has not written", status, reason)
 		}
 		_, f.Busy = w.rows[k]
-		f.Busy = f.Busy || w.held || w.doubted != nil && w.doubted()
+		f.Busy = f.Busy || w.held || w.asicUnknown != nil && w.asicUnknown()
 		found = append(found, f)
 	})
 	return found, err

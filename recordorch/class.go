@@ -90,7 +90,7 @@ func (o *Orch) fitMatches(ctx context.Context) {
 		if c.plan == nil || c.version != o.graph.Version || c.not == o.notOfAny(keyOf(c.settings)) {
 			continue
 		}
-		if o.planAnew(ctx, c, c.paths); c.plan != nil && !c.current() {
+		if o.replan(ctx, c, c.paths); c.plan != nil && !c.current() {
 			if err := o.write(ctx, c, c.labels); err != nil { // its sessions are recreated
 				o.Log.Error("table recording", "err", err)
 			}

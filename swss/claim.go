@@ -26,11 +26,11 @@ type EmptiedError struct{ DB DBName }
 
 func (e *EmptiedError) Error() string { return string(e.DB) + " was emptied" }
 
-// Unwrap returns [ErrAnew].
-func (e *EmptiedError) Unwrap() error { return ErrAnew }
+// Unwrap returns [ErrReset].
+func (e *EmptiedError) Unwrap() error { return ErrReset }
 
 // ErrRestarted reports that Redis was restarted: its data may be older than the last writes.
-var ErrRestarted = fmt.Errorf("Redis was started again, maybe with older data: %w", ErrAnew)
+var ErrRestarted = fmt.Errorf("Redis was started again, maybe with older data: %w", ErrReset)
 
 // A TakenError reports that another process has claimed a database.
 type TakenError struct {
@@ -42,8 +42,8 @@ func (e *TakenError) Error() string {
 	return fmt.Sprintf("%s is of another %s, process %q, or restored from an earlier time", e.DB, e.Name, e.Owner)
 }
 
-// Unwrap returns [ErrAnew].
-func (e *TakenError) Unwrap() error { return ErrAnew }
+// Unwrap returns [ErrReset].
+func (e *TakenError) Unwrap() error { return ErrReset }
 
 // Claim marks databases as those on which the process owner works as daemon name. It fails while one of them refuses
 // writes.
@@ -64,7 +64,7 @@ func (r *Redis) Claim(ctx context.Context, name, owner string, dbs ...DBName) (*
 	return c, nil
 }
 
-// Check returns nil while the databases are unchanged since they were claimed. Otherwise it fails with [ErrAnew]. It
+// Check returns nil while the databases are unchanged since they were claimed. Otherwise it fails with [ErrReset]. It
 // fails with [ErrUnavailable] if it cannot find out.
 func (c *Claim) Check(ctx context.Context) error {
 	r := c.dbs[0].redis
@@ -81,7 +81,7 @@ func (c *Claim) Check(ctx context.Context) error {
 	return c.Ours(ctx)
 }
 
-// Ours does a part of Check. It fails with [ErrAnew] if one of the databases was emptied, or claimed by another
+// Ours does a part of Check. It fails with [ErrReset] if one of the databases was emptied, or claimed by another
 // process.
 func (c *Claim) Ours(ctx context.Context) error {
 	for _, d := range c.dbs {

@@ -42,7 +42,7 @@ func TestClaim(t *testing.T) {
 				noError(t, tt.change())
 				var taken *swss.TakenError
 				err = c.Check(ctx)
-				if !errors.Is(err, swss.ErrAnew) || errors.As(err, &taken) != tt.taken {
+				if !errors.Is(err, swss.ErrReset) || errors.As(err, &taken) != tt.taken {
 					t.Errorf("%v", err)
 				}
 				_, _ = r.Mend(ctx)
@@ -57,11 +57,11 @@ func TestClaimOfRestartedRedis(t *testing.T) {
 	r := server.Open()
 	c := need(r.Claim(t.Context(), "d", "1", swss.StateDB))(t)
 	server.Stop()
-	if err := c.Check(t.Context()); !errors.Is(err, swss.ErrUnavailable) || errors.Is(err, swss.ErrAnew) {
+	if err := c.Check(t.Context()); !errors.Is(err, swss.ErrUnavailable) || errors.Is(err, swss.ErrReset) {
 		t.Errorf("without Redis: %v", err)
 	}
 	server.Start()
-	if err := c.Check(t.Context()); !errors.Is(err, swss.ErrAnew) {
+	if err := c.Check(t.Context()); !errors.Is(err, swss.ErrReset) {
 		t.Errorf("another Redis: %v", err)
 	}
 }
@@ -103,7 +103,7 @@ func TestMend(t *testing.T) {
 				if err := meet(); err != nil {
 					t.Errorf("after mending: %v", err)
 				}
-				if err := c.Check(ctx); !errors.Is(err, swss.ErrAnew) {
+				if err := c.Check(ctx); !errors.Is(err, swss.ErrReset) {
 					t.Errorf("the daemon is not told: %v", err)
 				}
 				if n := config.Client().Exists(ctx, key).Val() + appl.Client().Exists(ctx, "U:row").Val(); n != 2 {

@@ -58,7 +58,7 @@ type server struct {
 	shadows  [2]shadow // by depth: 0 for a script or command, 1 for a command of a script
 	depth    int
 	scriptDB int // database of the script that runs
-	shelf    shelf
+	packed   rowStore
 	natives  map[string]Native // by digest
 }
 
@@ -82,7 +82,7 @@ func newServer(listen []string) (*server, error) {
 	s := &server{
 		data:     miniredis.NewMiniRedis(),
 		sessions: map[*mini.Peer]*session{},
-		shelf:    newShelf(),
+		packed:   newRowStore(),
 		natives:  maps.Clone(ownScripts),
 		params: map[string]string{
 			"databases": fmt.Sprint(databasesInRedis), "save": "", "appendonly": "no",
@@ -264,10 +264,10 @@ func (s *server) plain(ss *session, cmd string, args []string) bool {
 	case !s.srv.IsRegisteredCommand(cmd):
 		return false
 	default:
-		if reply, ok = s.shelved(ss.peer, ss.db, cmd, args); ok {
+		if reply, ok = s.runPacked(ss.peer, ss.db, cmd, args); ok {
 			break
 		}
-		s.unshelve(ss.peer, ss.db, cmd, args)
+		s.unpack(ss.peer, ss.db, cmd, args)
 		if !waits(cmd) {
 			s.native(ss, cmd, args)
 		}
@@ -344,11 +344,11 @@ func (s *server) nested(c *mini.Peer, cmd string, args []string) bool {
 	case plans[cmd] != nil:
 		c.WriteRaw(s.perform(c, s.scriptDB, cmd, args))
 	default:
-		if reply, ok := s.shelved(c, s.scriptDB, cmd, args); ok {
+		if reply, ok := s.runPacked(c, s.scriptDB, cmd, args); ok {
 			c.WriteRaw(reply)
 			return true
 		}
-		s.unshelve(c, s.scriptDB, cmd, args)
+		s.unpack(c, s.scriptDB, cmd, args)
 		return false
 	}
 	return true

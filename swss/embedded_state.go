@@ -25,8 +25,8 @@ func (r *ScriptRun) store(hash string, fields []string) {
 	}
 }
 
-// tell publishes that rows were added to the set, and returns the reply of a script that adds rows.
-func (r *ScriptRun) tell(added int) string {
+// report publishes that rows were added to the set, and returns the reply of a script that adds rows.
+func (r *ScriptRun) report(added int) string {
 	if added > 0 && r.failed == "" {
 		r.s.pubsub.publish(r.Keys[0], r.Args[0])
 	}
@@ -39,7 +39,7 @@ func stateSet(r *ScriptRun) (reply string, ok bool) {
 	}
 	added := r.count("SADD", r.Keys[1], r.Args[1])
 	r.store(r.Keys[2], r.Args[2:])
-	return r.tell(added), true
+	return r.report(added), true
 }
 
 func stateSetMany(r *ScriptRun) (reply string, ok bool) {
@@ -55,7 +55,7 @@ func stateSetMany(r *ScriptRun) (reply string, ok bool) {
 		added += r.count("SADD", r.Keys[1], key)
 		r.store(r.Keys[2]+key, rows[i])
 	}
-	return r.tell(added), true
+	return r.report(added), true
 }
 
 // rowsOf splits arguments into n rows. Each begins with the number of its fields, followed by fields and values.
@@ -81,7 +81,7 @@ func stateDel(r *ScriptRun) (reply string, ok bool) {
 	added := r.count("SADD", r.Keys[1], r.Args[1])
 	r.Do("SADD", r.Keys[3], r.Args[1])
 	r.Do("DEL", r.Keys[2])
-	return r.tell(added), true
+	return r.report(added), true
 }
 
 func stateDelMany(r *ScriptRun) (reply string, ok bool) {
@@ -94,7 +94,7 @@ func stateDelMany(r *ScriptRun) (reply string, ok bool) {
 		r.Do("SADD", r.Keys[3], key)
 		r.Do("DEL", r.Keys[2]+key)
 	}
-	return r.tell(added), true
+	return r.report(added), true
 }
 
 func statePop(r *ScriptRun) (reply string, ok bool) {

@@ -57,9 +57,9 @@ func (d *DB) wrap(err error, op ...string) error {
 	return &Error{DB: d.name, Op: strings.Join(op, " "), Err: err}
 }
 
-// ErrAnew is matched by errors after which a daemon's memory no longer corresponds to a database: the database was
+// ErrReset is matched by errors after which a daemon's memory no longer corresponds to a database: the database was
 // emptied, replaced, or claimed by another process. The daemon must start its work again.
-var ErrAnew = errors.New("the work must start again")
+var ErrReset = errors.New("the work must start again")
 
 func unavailable(err error) bool { return condition(err) != "" }
 

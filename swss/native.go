@@ -71,7 +71,7 @@ func (r *ScriptRun) Do(cmd string, args ...string) (raw string) {
 // HMGet returns fields of a hash, nil for missing ones.
 func (r *ScriptRun) HMGet(key string, fields ...string) []*string {
 	out := make([]*string, len(fields))
-	if row, ok := r.s.shelf.dbs[r.ss.db][key]; ok && r.failed == "" {
+	if row, ok := r.s.packed.dbs[r.ss.db][key]; ok && r.failed == "" {
 		for i, f := range fields {
 			if text, has := row.get(f); has {
 				out[i] = &text

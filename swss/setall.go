@@ -12,8 +12,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// settleLimit is how long SetAll tries to find out the outcome when the answer is lost.
-const settleLimit = 10 * time.Second
+// confirmLimit is how long SetAll tries to find out the outcome when the answer is lost.
+const confirmLimit = 10 * time.Second
 
 // SetAll merges fields into rows of many tables, by table and key, as [Table.Set] does. It writes all of them in one
 // transaction, or none. The error contains the known part of the outcome.
@@ -42,9 +42,9 @@ func (d *DB) SetAll(ctx context.Context, tables map[string]map[string]FieldValue
 	case NothingSent(err):
 		return d.nothing(err)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleLimit)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), confirmLimit)
 	defer cancel()
-	done, unknown := d.Settle(ctx, turn)
+	done, unknown := d.ConfirmTurn(ctx, turn)
 	switch {
 	case unknown != nil:
 		return d.wrap(fmt.Errorf("it is not known whether rows were written, all or none: %w", err), "set")

@@ -100,13 +100,13 @@ func TestTurn(t *testing.T) {
 				}
 			}
 			check("at the beginning", false, true)
-			if taken, err := db.Settle(t.Context(), "mine"); err != nil || taken {
+			if taken, err := db.ConfirmTurn(t.Context(), "mine"); err != nil || taken {
 				t.Errorf("a turn that nobody took was taken: %t, %v", taken, err)
 			}
 			check("when it is settled", true, true)
 			noError(t, db.SetAll(t.Context(), map[string]map[string]swss.FieldValues{"A": {"1": {}}}))
 			turn, _ := db.Turn(t.Context())
-			if taken, err := db.Settle(t.Context(), turn); err != nil || !taken {
+			if taken, err := db.ConfirmTurn(t.Context(), turn); err != nil || !taken {
 				t.Errorf("the turn was taken: %t, %v", taken, err)
 			}
 			check("with a row", true, false)

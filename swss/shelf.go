@@ -10,10 +10,10 @@ import (
 	mini "github.com/alicebob/miniredis/v2/server"
 )
 
-// A shelf stores the small hashes of the embedded server in packed form. In miniredis each is a separate map, which
+// A rowStore stores the small hashes of the embedded server in packed form. In miniredis each is a separate map, which
 // needs four times the memory. A key is stored either here or in miniredis. The frequent commands on rows run here.
 // Before any other command that names a row, the row moves to miniredis, and stays there.
-type shelf struct {
+type rowStore struct {
 	dbs    map[int]map[string]packed
 	shapes map[string]*shape // by their fields
 	// off means that everything stays in miniredis, because a client watches keys there.
@@ -37,10 +37,12 @@ const (
 	maxShapes = 4096
 )
 
-func newShelf() shelf { return shelf{dbs: map[int]map[string]packed{}, shapes: map[string]*shape{}} }
+func newRowStore() rowStore {
+	return rowStore{dbs: map[int]map[string]packed{}, shapes: map[string]*shape{}}
+}
 
 // put packs a row, sorted by its fields. It returns false if the row is not suitable. Empty rows are removed.
-func (x *shelf) put(db int, key string, row []Pair) bool {
+func (x *rowStore) put(db int, key string, row []Pair) bool {
 	if len(row) == 0 {
 		delete(x.dbs[db], key)
 		return true
@@ -64,7 +66,7 @@ func (x *shelf) put(db int, key string, row []Pair) bool {
 }
 
 // shapeOf returns the shape of a row, or nil if the row is not suitable for packing.
-func (x *shelf) shapeOf(row []Pair) *shape {
+func (x *rowStore) shapeOf(row []Pair) *shape {
 	x.text = x.text[:0]
 	for _, p := range row {
 		x.text = append(binary.AppendUvarint(x.text, uint64(len(p.Field))), p.Field...)
@@ -131,19 +133,19 @@ func inRow(row []Pair, field string) (at int, found bool) {
 
 // do runs a command on the shelf or in miniredis, and returns the raw reply. The caller holds mu.
 func (s *server) do(c *mini.Peer, db int, cmd string, args []string) string {
-	if reply, ok := s.shelved(c, db, cmd, args); ok {
+	if reply, ok := s.runPacked(c, db, cmd, args); ok {
 		return reply
 	}
-	s.unshelve(c, db, cmd, args)
+	s.unpack(c, db, cmd, args)
 	return s.run(c, cmd, args...)
 }
 
-// shelved runs a command on the shelf. ok is false if the command does not suit the shelf.
-func (s *server) shelved(c *mini.Peer, db int, cmd string, args []string) (reply string, ok bool) {
-	if s.shelf.off {
+// runPacked runs a command on the shelf. ok is false if the command does not suit the shelf.
+func (s *server) runPacked(c *mini.Peer, db int, cmd string, args []string) (reply string, ok bool) {
+	if s.packed.off {
 		return "", false
 	}
-	rows := s.shelf.dbs[db]
+	rows := s.packed.dbs[db]
 	switch {
 	case cmd == "DBSIZE" && len(args) == 0:
 		return rawNumber(':', number(s.run(c, cmd))+len(rows)), true
@@ -152,7 +154,7 @@ func (s *server) shelved(c *mini.Peer, db int, cmd string, args []string) (reply
 	}
 	switch cmd {
 	case "DEL", "UNLINK", "EXISTS":
-		return s.countShelved(c, db, cmd, args)
+		return s.countPacked(c, db, cmd, args)
 	case "KEYS":
 		if len(args) == 1 {
 			return s.keys(c, rows, args[0]), true
@@ -165,11 +167,11 @@ func (s *server) shelved(c *mini.Peer, db int, cmd string, args []string) (reply
 		if !here && s.run(c, "EXISTS", args[0]) != ":0\r\n" {
 			return "", false
 		}
-		return s.setShelved(db, cmd, args)
+		return s.setPacked(db, cmd, args)
 	case !here:
 		return "", false
 	case cmd == "HDEL" && len(args) > 1:
-		return s.cutShelved(db, row, args)
+		return s.cutPacked(db, row, args)
 	}
 	return row.read(c, cmd, args)
 }
@@ -194,8 +196,8 @@ func (row packed) read(c *mini.Peer, cmd string, args []string) (reply string, o
 	return "", false
 }
 
-// countShelved runs commands that count keys. A removal counts its one key.
-func (s *server) countShelved(c *mini.Peer, db int, cmd string, keys []string) (string, bool) {
+// countPacked runs commands that count keys. A removal counts its one key.
+func (s *server) countPacked(c *mini.Peer, db int, cmd string, keys []string) (string, bool) {
 	if len(keys) > 1 {
 		n := 0
 		for _, key := range keys {
@@ -203,7 +205,7 @@ func (s *server) countShelved(c *mini.Peer, db int, cmd string, keys []string) (
 		}
 		return rawNumber(':', n), true
 	}
-	rows := s.shelf.dbs[db]
+	rows := s.packed.dbs[db]
 	if _, here := rows[keys[0]]; !here {
 		return "", false
 	}
@@ -213,8 +215,8 @@ func (s *server) countShelved(c *mini.Peer, db int, cmd string, keys []string) (
 	return rawNumber(':', 1), true
 }
 
-func (s *server) setShelved(db int, cmd string, args []string) (reply string, ok bool) {
-	row := s.shelf.dbs[db][args[0]].row(len(args) / 2)
+func (s *server) setPacked(db int, cmd string, args []string) (reply string, ok bool) {
+	row := s.packed.dbs[db][args[0]].row(len(args) / 2)
 	before := len(row)
 	for i := 1; i < len(args); i += 2 {
 		at, found := inRow(row, args[i])
@@ -223,7 +225,7 @@ func (s *server) setShelved(db int, cmd string, args []string) (reply string, ok
 		}
 		row[at].Value = args[i+1]
 	}
-	if !s.shelf.put(db, args[0], row) {
+	if !s.packed.put(db, args[0], row) {
 		return "", false
 	}
 	if cmd == "HMSET" {
@@ -232,7 +234,7 @@ func (s *server) setShelved(db int, cmd string, args []string) (reply string, ok
 	return rawNumber(':', len(row)-before), true
 }
 
-func (s *server) cutShelved(db int, was packed, args []string) (reply string, ok bool) {
+func (s *server) cutPacked(db int, was packed, args []string) (reply string, ok bool) {
 	row := was.row(0)
 	before := len(row)
 	for _, f := range args[1:] {
@@ -240,7 +242,7 @@ func (s *server) cutShelved(db int, was packed, args []string) (reply string, ok
 			row = slices.Delete(row, at, at+1)
 		}
 	}
-	if len(row) < before && !s.shelf.put(db, args[0], row) {
+	if len(row) < before && !s.packed.put(db, args[0], row) {
 		return "", false
 	}
 	return rawNumber(':', before-len(row)), true
@@ -314,25 +316,25 @@ func rawNumber(kind byte, n int) string {
 	return string(append(strconv.AppendInt(append(text[:0], kind), int64(n), 10), '\r', '\n'))
 }
 
-// unshelve moves the rows to miniredis that a command there may name or count.
-func (s *server) unshelve(c *mini.Peer, db int, cmd string, args []string) {
-	x := &s.shelf
+// unpack moves the rows to miniredis that a command there may name or count.
+func (s *server) unpack(c *mini.Peer, db int, cmd string, args []string) {
+	x := &s.packed
 	switch cmd {
 	case "WATCH":
-		s.unshelveAll(c, db)
+		s.unpackAll(c, db)
 		x.off = true
 	case "KEYS", "SCAN", "DBSIZE", "RANDOMKEY", "FLUSHDB", "FLUSHALL", "SWAPDB", "MOVE", "COPY":
-		s.unshelveAll(c, db)
+		s.unpackAll(c, db)
 	}
 	for _, key := range args {
-		s.unshelveKey(c, db, key)
+		s.unpackKey(c, db, key)
 	}
 }
 
-// unshelveKey moves a row to miniredis. db is the database that c has selected.
-func (s *server) unshelveKey(c *mini.Peer, db int, key string) {
-	if row, here := s.shelf.dbs[db][key]; here {
-		delete(s.shelf.dbs[db], key)
+// unpackKey moves a row to miniredis. db is the database that c has selected.
+func (s *server) unpackKey(c *mini.Peer, db int, key string) {
+	if row, here := s.packed.dbs[db][key]; here {
+		delete(s.packed.dbs[db], key)
 		args := []string{key}
 		for _, p := range row.row(0) {
 			args = append(args, p.Field, p.Value)
@@ -341,15 +343,15 @@ func (s *server) unshelveKey(c *mini.Peer, db int, key string) {
 	}
 }
 
-// unshelveAll moves all rows to miniredis.
-func (s *server) unshelveAll(c *mini.Peer, db int) {
-	for n, rows := range s.shelf.dbs {
+// unpackAll moves all rows to miniredis.
+func (s *server) unpackAll(c *mini.Peer, db int) {
+	for n, rows := range s.packed.dbs {
 		if len(rows) == 0 {
 			continue
 		}
 		s.run(c, "SELECT", fmt.Sprint(n))
 		for key := range rows {
-			s.unshelveKey(c, n, key)
+			s.unpackKey(c, n, key)
 		}
 		s.run(c, "SELECT", fmt.Sprint(db))
 	}

@@ -69,8 +69,8 @@ func (s *Subscriber) stale() {
 	s.mu.Unlock()
 }
 
-// Heard reports whether a change of the row was received that Pops has not delivered yet.
-func (s *Subscriber) Heard(key string) bool {
+// Received reports whether a change of the row was received that Pops has not delivered yet.
+func (s *Subscriber) Received(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, changed := s.changed[key]
@@ -118,7 +118,7 @@ func (s *Subscriber) pops(ctx context.Context, changed map[string]struct{}, resy
 func (s *Subscriber) popChanged(ctx context.Context, keys []string) (out []KeyOpFieldsValues, fits bool, err error) {
 	next, total, fits := map[string]int64{}, s.total, true
 	err = NewTable(s.db, s.table).readRows(ctx, keys, s.rowOf(), func(key string, row FieldValues, size int64) {
-		was, tell := s.tells(key)
+		was, tell := s.reports(key)
 		item := KeyOpFieldsValues{Key: key, Op: OpDel}
 		if row != nil || size > 0 {
 			item = s.set(key, row, size)
@@ -195,8 +195,8 @@ func (s *Subscriber) popAll(ctx context.Context, changed map[string]struct{}) ([
 	return out, nil
 }
 
-// tells returns the weight of a row that was delivered, and whether its deletion is delivered.
-func (s *Subscriber) tells(key string) (was int64, tell bool) {
+// reports returns the weight of a row that was delivered, and whether its deletion is delivered.
+func (s *Subscriber) reports(key string) (was int64, tell bool) {
 	was, known := s.known[key]
 	return was, known || s.brief
 }

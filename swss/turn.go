@@ -54,25 +54,25 @@ func (d *DB) Empty(ctx context.Context) (bool, error) {
 	return size.Val() == marks.Val(), d.wrap(err, "count the keys")
 }
 
-// settleText replaces the revision with another, unless it was written. A late write of the revision is then refused.
-const settleText = `
+// confirmText replaces the revision with another, unless it was written. A late write of the revision is then refused.
+const confirmText = `
 if redis.call('HGET', KEYS[1], ARGV[1]) == ARGV[2] then return 1 end
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
 return 0`
 
-// Bounds of [DB.Settle].
+// Bounds of [DB.ConfirmTurn].
 const (
-	settlePause = 100 * time.Millisecond
-	settleAsk   = 2 * time.Second // one query
+	confirmPause = 100 * time.Millisecond
+	confirmAsk   = 2 * time.Second // one query
 )
 
-// Settle reports whether a revision whose answer was lost was written. It asks until Redis answers or ctx ends. If it
-// was not written, no client that checks the revision before can write it later. For an emptied database it returns
+// ConfirmTurn reports whether a revision whose answer was lost was written. It asks until Redis answers or ctx ends. If
+// it was not written, no client that checks the revision before can write it later. For an emptied database it returns
 // false, which is correct.
-func (d *DB) Settle(ctx context.Context, turn string) (taken bool, err error) {
-	script, other := NewScript(settleText), NewTurn()
+func (d *DB) ConfirmTurn(ctx context.Context, turn string) (taken bool, err error) {
+	script, other := NewScript(confirmText), NewTurn()
 	for {
-		ask, cancel := context.WithTimeout(ctx, settleAsk)
+		ask, cancel := context.WithTimeout(ctx, confirmAsk)
 		res, err := d.Run(ask, script, []string{KeyMark}, fieldTurn, turn, other)
 		cancel()
 		if err == nil {
@@ -82,7 +82,7 @@ func (d *DB) Settle(ctx context.Context, turn string) (taken bool, err error) {
 		select {
 		case <-ctx.Done():
 			return false, d.wrap(err, "settle a turn")
-		case <-time.After(settlePause):
+		case <-time.After(confirmPause):
 		}
 	}
 }

@@ -61,7 +61,7 @@ func (m *Manager) table(key string) *tableRow {
 // needsTAM reports whether the implicit table TAM is needed.
 func (m *Manager) needsTAM() bool { return m.ofTAM > 0 }
 
-func (m *Manager) settleTable(key string) {
+func (m *Manager) decideTable(key string) {
 	appl := forward.Row{Table: schema.AppACLTable, Key: key}
 	state := forward.Row{Table: schema.StateACLTable, Key: key}
 	row := m.table(key)
@@ -160,7 +160,7 @@ func (m *Manager) checkTAM(table string) {
 	}
 }
 
-func (m *Manager) settleRule(key string) {
+func (m *Manager) decideRule(key string) {
 	row := m.rules[key]
 	k, ok := schema.ParseACLRuleKey(key)
 	appl := forward.Row{Table: schema.AppACLRule, Key: k.Appl()}

@@ -12,8 +12,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// settleFeature decides whether a feature is active. It must be requested, and the switch must support it.
-func (m *Manager) settleFeature(key string) {
+// decideFeature decides whether a feature is active. It must be requested, and the switch must support it.
+func (m *Manager) decideFeature(key string) {
 	appl := forward.Row{Table: schema.AppTAMFeature, Key: key}
 	state := forward.Row{Table: schema.StateTAMFeature, Key: key}
 	fields, ok := m.features[key]
@@ -97,9 +97,9 @@ func (m *Manager) tamSwitch(key string, fields swss.FieldValues) {
 	m.mark(kindSwitch, schema.TAMGlobalKey)
 }
 
-// settleSwitch decides on the ids in use: the configured ones, or else those derived from the MAC address. While a
+// decideSwitch decides on the ids in use: the configured ones, or else those derived from the MAC address. While a
 // feature is active, the ids in use stay.
-func (m *Manager) settleSwitch() {
+func (m *Manager) decideSwitch() {
 	appl := forward.Row{Table: schema.AppTAMSwitch, Key: schema.TAMGlobalKey}
 	state := forward.Row{Table: schema.StateTAMSwitch, Key: schema.TAMGlobalKey}
 	want, reason, err := m.wantedIDs()

@@ -37,7 +37,7 @@ func (m *Manager) flowGroup(key string, fields swss.FieldValues) {
 
 // ids contains the ids that flow groups request, and their owners.
 type ids struct {
-	wanted  map[uint32]orch.Few[string]
+	wanted  map[uint32]orch.SmallSet[string]
 	changed map[uint32]struct{}
 	winner  map[uint32]string // owners that are known in this pass
 }
@@ -76,7 +76,7 @@ func (x *ids) owner(id uint32) string {
 	return first
 }
 
-func (m *Manager) settleGroup(key string) {
+func (m *Manager) decideGroup(key string) {
 	state := forward.Row{Table: schema.StateTAMFlowGroup, Key: key}
 	m.markUsers(id{kindGroup, key})
 	row := m.groups[key]

@@ -53,7 +53,7 @@ type id struct {
 }
 
 // users contains the rows that name another row, which need not exist.
-type users map[id]orch.Few[id]
+type users map[id]orch.SmallSet[id]
 
 func (x users) add(name, user id) {
 	x[name] = x[name].With(user)
@@ -72,7 +72,7 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 		features: map[string]swss.FieldValues{}, active: set{},
 		tables: map[string]*tableRow{}, rules: map[string]*ruleRow{}, groups: map[string]*groupRow{},
 		MostRows: schema.MaxRows,
-		ids:      ids{wanted: map[uint32]orch.Few[string]{}, changed: map[uint32]struct{}{}}, qos: newQoS(), users: users{},
+		ids:      ids{wanted: map[uint32]orch.SmallSet[string]{}, changed: map[uint32]struct{}{}}, qos: newQoS(), users: users{},
 	}
 	m.ports = ports{
 		alias: map[string]string{}, named: map[string]set{}, lags: set{},
@@ -157,7 +157,7 @@ func (m *Manager) flush(ctx context.Context) error {
 		m.limit(k)
 		// Deciding on a row marks only rows of later kinds.
 		for key := range m.dirty[k] {
-			m.settle(k, key)
+			m.decide(k, key)
 		}
 	}
 	if err := m.out.Flush(ctx); err != nil {
@@ -172,21 +172,21 @@ func (m *Manager) flush(ctx context.Context) error {
 	return nil
 }
 
-// settle decides on a row.
-func (m *Manager) settle(k kind, key string) {
+// decide decides on a row.
+func (m *Manager) decide(k kind, key string) {
 	switch k {
 	case kindFeature:
-		m.settleFeature(key)
+		m.decideFeature(key)
 	case kindSwitch:
-		m.settleSwitch()
+		m.decideSwitch()
 	case kindTable:
-		m.settleTable(key)
+		m.decideTable(key)
 	case kindRule:
-		m.settleRule(key)
+		m.decideRule(key)
 	case kindGroup:
-		m.settleGroup(key)
+		m.decideGroup(key)
 	default:
-		m.settleRow(k, key)
+		m.decideRow(k, key)
 	}
 }
 

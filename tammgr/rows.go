@@ -271,8 +271,8 @@ func (m *Manager) link(k kind, key string, c content, n int) {
 	}
 }
 
-// settleRow decides on a row of the kinds that kinds contains.
-func (m *Manager) settleRow(k kind, key string) {
+// decideRow decides on a row of the kinds that kinds contains.
+func (m *Manager) decideRow(k kind, key string) {
 	m.markUsers(id{k, key})
 	what := kinds[k]
 	table := m.tableOf[k]

@@ -59,7 +59,7 @@ func TestDecidingMakesLittle(t *testing.T) {
 	if err := m.flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if n := testing.AllocsPerRun(100, func() { m.settle(kindSession, "sla") }); n > 20 {
+	if n := testing.AllocsPerRun(100, func() { m.decide(kindSession, "sla") }); n > 20 {
 		t.Errorf("a session takes %v allocations", n)
 	}
 }

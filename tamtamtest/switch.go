@@ -77,7 +77,7 @@ func StartOn(t testing.TB, profile profile.Profile, configDB ...string) *Switch 
 			t.Error(err)
 		}
 	})
-	s.settle()
+	s.runUntilIdle()
 	return s
 }
 
@@ -112,9 +112,9 @@ func (s *Switch) attach(chip *saisim.Chip) {
 	})
 }
 
-func (s *Switch) settle() {
+func (s *Switch) runUntilIdle() {
 	s.t.Helper()
-	if err := s.sim.Settle(s.t.Context()); err != nil {
+	if err := s.sim.RunUntilIdle(s.t.Context()); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -135,7 +135,7 @@ func (s *Switch) Set(row string, fieldsAndValues ...string) {
 	if _, err := pipe.Exec(s.t.Context()); err != nil {
 		s.t.Fatal(err)
 	}
-	s.settle()
+	s.runUntilIdle()
 }
 
 // Delete deletes a row of CONFIG_DB, and runs the switch until all consequences are applied.
@@ -148,7 +148,7 @@ func (s *Switch) Delete(row string) {
 	if n == 0 {
 		s.t.Fatalf("Delete %s: there is no such row in CONFIG_DB", row)
 	}
-	s.settle()
+	s.runUntilIdle()
 }
 
 // Row reads a row of a database by its full key, such as "TAM_STATE_FEATURES_TABLE|ALTMARK" in [swss.StateDB]. It
@@ -196,7 +196,7 @@ func (s *Switch) Advance(d time.Duration) {
 	if err := s.sim.Advance(s.t.Context(), s.sim.Chip.Now()+s.sim.Chip.CycleAt(d)); err != nil {
 		s.t.Fatal(err)
 	}
-	s.settle()
+	s.runUntilIdle()
 }
 
 // Left returns the frames (without FCS) that have left by a port since the last call, in order.
@@ -226,7 +226,7 @@ func (s *Switch) CLI(lines ...string) string {
 		if err := s.shell.Exec(s.t.Context(), line); err != nil {
 			s.t.Fatalf("%s: %v\n%s", line, err, &s.output)
 		}
-		s.settle()
+		s.runUntilIdle()
 	}
 	return s.output.String()
 }

@@ -44,7 +44,7 @@ func TestDebugCounterRows(t *testing.T) {
 		swss.NewTable(config, schema.CfgDebugReason).Set(t.Context(), "c|L2_ANY", swss.FieldValues{"NULL": "NULL"}),
 		swss.NewTable(config, schema.CfgDebugReason).Del(t.Context(), "c|ttl"),
 		swss.NewTable(config, schema.CfgDebugCounter).Del(t.Context(), "d"),
-		sw.Sim().Settle(t.Context()),
+		sw.Sim().RunUntilIdle(t.Context()),
 	} {
 		if err != nil {
 			t.Fatal(err)

@@ -17,20 +17,20 @@ import (
 // keeps the text while the member is in APPL_DB with the same key and system address. A row of LACP is valid if it
 // repeats the text. The text is only in the member's row in APPL_DB, so a daemon may be killed between any two writes.
 type lacp struct {
-	said map[string]said // by "PortChannel1|Ethernet0"
-	last uint64          // the largest number that was seen or assigned
+	said map[string]lacpState // by "PortChannel1|Ethernet0"
+	last uint64               // the largest number that was seen or assigned
 
 	given map[forward.Row]string // incarnations of the last pass; nil means that those in APPL_DB count
 	next  map[forward.Row]string // incarnations of the current pass
 }
 
-// said is the content of a row of LACP.
-type said struct{ mux, incarnation string }
+// lacpState is the content of a row of LACP.
+type lacpState struct{ mux, incarnation string }
 
 // says records what LACP reports of a member, with nil fields if it reports nothing more. It returns whether that has
 // changed.
 func (l *lacp) says(key string, fields swss.FieldValues) (news bool) {
-	is := said{fields[schema.FieldMux], fields[schema.FieldIncarnation]}
+	is := lacpState{fields[schema.FieldMux], fields[schema.FieldIncarnation]}
 	news = is != l.said[key]
 	l.saw(is.incarnation)
 	if l.said[key] = is; fields == nil {

@@ -43,7 +43,7 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 			ports, owned(schema.CfgPortChannel), owned(schema.CfgPortChannelMbr, schema.FieldAlias),
 			owned(schema.CfgVLAN), owned(schema.CfgVLANMember, schema.FieldAlias), forward.TableOf(schema.CfgBreakout),
 		),
-		due: true, rows: forward.Tables{}, lacp: lacp{said: map[string]said{}}, wires: map[string]uint16{},
+		due: true, rows: forward.Tables{}, lacp: lacp{said: map[string]lacpState{}}, wires: map[string]uint16{},
 	}
 	m.rows.Follow(d, r.DB(swss.ConfigDB), func() { m.due = true }, schema.CfgPort, schema.CfgPortChannel,
 		schema.CfgPortChannelMbr, schema.CfgVLAN, schema.CfgVLANMember, schema.CfgBreakout, schema.CfgFeature)

@@ -44,7 +44,7 @@ func Dial(conf Config) (*Client, error) {
 		}),
 		grpc.WithTransportCredentials(creds),
 		grpc.WithNoProxy(),
-		grpc.WithUnaryInterceptor(heard),
+		grpc.WithUnaryInterceptor(received),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32), grpc.MaxCallSendMsgSize(math.MaxInt32)))
 	if err != nil {
 		return nil, fmt.Errorf("target %s: %w", conf.Target, err)
@@ -236,9 +236,9 @@ func (e answeredError) Unwrap() error { return e.error }
 // GRPCStatus returns the server's status. Without it, status.FromError would wrap it in a client's text.
 func (e answeredError) GRPCStatus() *status.Status { return status.Convert(e.error) }
 
-// heard intercepts calls and marks errors that the server returned. It recognises these errors by the headers of the
+// received intercepts calls and marks errors that the server returned. It recognises these errors by the headers of the
 // response.
-func heard(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, call grpc.UnaryInvoker,
+func received(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, call grpc.UnaryInvoker,
 	opts ...grpc.CallOption) error {
 	var head, trail metadata.MD
 	err := call(ctx, method, req, reply, cc, append(opts, grpc.Header(&head), grpc.Trailer(&trail))...)

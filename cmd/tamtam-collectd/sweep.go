@@ -112,7 +112,7 @@ func (f *sweepFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	defer log.Close()
 	b := &sweep.Board{Log: log, Name: f.board, Version: command.Version(), Hold: f.hold / 3,
-		Tell: func(what string) { fmt.Fprintf(errOut, "tamtam-collectd: %s\n", what) }}
+		Report: func(what string) { fmt.Fprintf(errOut, "tamtam-collectd: %s\n", what) }}
 	if b.Program, err = sweep.OwnProgram(); err != nil {
 		return err
 	}

@@ -62,10 +62,10 @@ are written to TAM_ALTMARK_RESULTS of COUNTERS_DB there.
 // A collect holds the flags of the collector.
 type collect struct {
 	north         northbound
-	network       networkPlace
+	network       topologyFlags
 	paths, format string
 	alarm         float64
-	redis         redisPlace
+	redis         redisFlags
 	ipfix         ipfixOut
 }
 

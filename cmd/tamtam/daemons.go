@@ -96,7 +96,7 @@ func (n *northbound) config(cmd *cobra.Command) (mgmt.Config, error) {
 		return cfg, err
 	}
 	if n.firstLogin && n.users != "" {
-		if err := tellFirstLogin(cmd, n.users); err != nil {
+		if err := printFirstLogin(cmd, n.users); err != nil {
 			return cfg, err
 		}
 	}
@@ -132,7 +132,7 @@ func (n *northbound) apart(gnmi string) error {
 	}
 	for _, other := range [][2]string{{"--gnmi", gnmi}, {"--rest", n.rest}, {"--metrics", n.metrics}} {
 		h, p, err := net.SplitHostPort(other[1])
-		if err != nil || p != port || port == "0" || !meet(host, h) {
+		if err != nil || p != port || port == "0" || !overlap(host, h) {
 			continue
 		}
 		return usagef("--http %s: %s has port %s already, at %s; want another port, such as %s", n.http, other[0], port,
@@ -141,8 +141,8 @@ func (n *northbound) apart(gnmi string) error {
 	return nil
 }
 
-// meet reports whether two listening hosts have an address in common, as far as their names show.
-func meet(a, b string) bool {
+// overlap reports whether two listening hosts have an address in common, as far as their names show.
+func overlap(a, b string) bool {
 	all := []string{"", "0.0.0.0", "::"}
 	local := []string{"localhost", "127.0.0.1", "::1"}
 	switch {
@@ -154,9 +154,9 @@ func meet(a, b string) bool {
 	return b == "localhost" && slices.Contains(local, a)
 }
 
-// tellFirstLogin creates the file of users if it does not exist, and prints the password of its one user. It cannot be
+// printFirstLogin creates the file of users if it does not exist, and prints the password of its one user. It cannot be
 // read later.
-func tellFirstLogin(cmd *cobra.Command, file string) error {
+func printFirstLogin(cmd *cobra.Command, file string) error {
 	password, err := access.First(file)
 	if err != nil {
 		return fmt.Errorf("--first-login: %w", err)
@@ -378,7 +378,7 @@ func newRunMgmtd() *cobra.Command {
 // newDaemon returns the command of one daemon. It waits for Redis, opens it, and runs until it is stopped.
 func newDaemon(name, short string, run func(context.Context, *swss.Redis, daemons.Common) error) *cobra.Command {
 	var rec string
-	var place redisPlace
+	var place redisFlags
 	var faults bool
 	c := &cobra.Command{
 		Use:   name,

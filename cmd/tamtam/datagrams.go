@@ -52,7 +52,7 @@ func (c *datagramsIn) run(cmd *cobra.Command, printer func(io.Writer, bool) (col
 	}
 	out := cmd.ErrOrStderr()
 	d := &collector.Datagrams{DatagramPrinter: p, Port: c.port, Count: c.count,
-		Tell: func(format string, args ...any) { fmt.Fprintf(out, "tamtam: "+format+"\n", args...) }}
+		Progress: func(format string, args ...any) { fmt.Fprintf(out, "tamtam: "+format+"\n", args...) }}
 	switch {
 	case c.read != "":
 		return d.Read(cmd.Context(), c.read)
@@ -62,7 +62,7 @@ func (c *datagramsIn) run(cmd *cobra.Command, printer func(io.Writer, bool) (col
 			return err
 		}
 		defer in.Close()
-		d.Tell("reading %s", c.iface)
+		d.Progress("reading %s", c.iface)
 		return d.Watch(cmd.Context(), c.iface, in)
 	}
 	in, err := listenUDP(cmd, c.listen)

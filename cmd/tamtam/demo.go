@@ -22,7 +22,7 @@ var (
 
 func newDemo() *cobra.Command {
 	var out string
-	var door pageDoor
+	var door pageFlags
 	c := &cobra.Command{
 		Use:   "demo",
 		Short: "A switch, real traffic, every feature, and what they saw",

@@ -221,7 +221,7 @@ func newFaultList(t *faultTarget) *cobra.Command {
 		Use: "list", Short: "Show the faults that are in force, and those that were within the last seconds",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return t.reach(cmd, func(ctx context.Context, r *swss.Redis) error {
-				told, unread, err := fault.Told(ctx, r)
+				told, unread, err := fault.Reported(ctx, r)
 				if err != nil {
 					return err
 				}

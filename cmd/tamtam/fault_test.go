@@ -14,9 +14,9 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// faultDesk runs the fault desk of a syncd that accepts faults, until the test ends.
-func faultDesk(t *testing.T, r *swss.Redis) *fault.Desk {
-	desk := fault.NewDesk("syncd", r, true, slog.New(slog.DiscardHandler))
+// faultController runs the fault desk of a syncd that accepts faults, until the test ends.
+func faultController(t *testing.T, r *swss.Redis) *fault.Controller {
+	desk := fault.NewController("syncd", r, true, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- desk.Run(ctx) }()
@@ -38,7 +38,7 @@ func faultDesk(t *testing.T, r *swss.Redis) *fault.Desk {
 // Every fault has its command, which prints the faults in force, and until when.
 func TestFaultCommands(t *testing.T) {
 	r := swsstest.Start(t)
-	desk := faultDesk(t, r)
+	desk := faultController(t, r)
 	if err := desk.Drive(noClock{}); err != nil {
 		t.Fatal(err)
 	}

@@ -63,12 +63,12 @@ func reachEachOther(t *testing.T, f *fleet, a, b *linuxHost) {
 	b.ping(3, "2001:db8::2")
 	a.ping(1, "-s 3000 10.0.0.1") // in fragments, in both directions
 	a.ping(1, "-s 3000 2001:db8::1")
-	a.told("10.0.1.2", "-M do -s 1450", "From 10.0.0.1 ", "mtu = 1400")
-	a.told("2001:db8:1::2", "-M do -s 1450", "From 2001:db8::1 ", "mtu=1400")
-	a.told("10.0.1.2", "-t 1", "From 10.0.0.1 ", "exceeded")
-	a.told("2001:db8:1::2", "-t 1", "From 2001:db8::1 ", "exceeded")
-	b.told("10.0.0.77", "", "From 10.0.1.1 ", "Host Unreachable")
-	b.told("2001:db8::77", "", "From 2001:db8:1::1 ", "Address unreachable")
+	a.reported("10.0.1.2", "-M do -s 1450", "From 10.0.0.1 ", "mtu = 1400")
+	a.reported("2001:db8:1::2", "-M do -s 1450", "From 2001:db8::1 ", "mtu=1400")
+	a.reported("10.0.1.2", "-t 1", "From 10.0.0.1 ", "exceeded")
+	a.reported("2001:db8:1::2", "-t 1", "From 2001:db8::1 ", "exceeded")
+	b.reported("10.0.0.77", "", "From 10.0.1.1 ", "Host Unreachable")
+	b.reported("2001:db8::77", "", "From 2001:db8:1::1 ", "Address unreachable")
 	neighs := swss.NewTable(f.redis.DB(swss.ApplDB), schema.AppNeigh)
 	for _, row := range []string{"Ethernet0:10.0.0.2", "Ethernet0:2001:db8::2", "Vlan20:10.0.1.2",
 		"Vlan20:2001:db8:1::2"} {
@@ -140,8 +140,8 @@ func (h *linuxHost) ping(n int, to string) {
 	}
 }
 
-// told requires that a router reports to the host why a ping cannot be delivered.
-func (h *linuxHost) told(to, flags string, words ...string) {
+// reported requires that a router reports to the host why a ping cannot be delivered.
+func (h *linuxHost) reported(to, flags string, words ...string) {
 	h.t.Helper()
 	out, _ := h.run("ping -c 1 -w 60 " + flags + " " + to)
 	for _, want := range words {

@@ -15,9 +15,9 @@ import (
 
 // An ipfixOut holds the flags of the export as IPFIX.
 type ipfixOut struct {
-	to   string
-	opts export.Options
-	told map[string]bool
+	to       string
+	opts     export.Options
+	reported map[string]bool
 	*export.Exporter
 	err io.Writer
 }
@@ -56,7 +56,7 @@ func (o *ipfixOut) dial(cmd *cobra.Command) error {
 	if o.Exporter, err = export.Dial(cmd.Context(), o.opts); err != nil {
 		return usagef("--ipfix: %v", err)
 	}
-	o.err, o.told = cmd.ErrOrStderr(), map[string]bool{}
+	o.err, o.reported = cmd.ErrOrStderr(), map[string]bool{}
 	return nil
 }
 
@@ -67,8 +67,8 @@ func (o *ipfixOut) flush() error {
 	}
 	o.Flush(time.Now())
 	for _, s := range o.Sent() {
-		if s.NotSent+s.Refused > 0 && !o.told[s.To] {
-			o.told[s.To] = true
+		if s.NotSent+s.Refused > 0 && !o.reported[s.To] {
+			o.reported[s.To] = true
 			fmt.Fprintf(o.err, "tamtam: %s\n", s)
 		}
 	}

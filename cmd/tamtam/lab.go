@@ -52,7 +52,7 @@ func newLabRun() *cobra.Command {
 	var set []string
 	var short bool
 	var opts lab.Options
-	var door pageDoor
+	var door pageFlags
 	c := &cobra.Command{
 		Use:   "run NAME|FILE.yaml",
 		Short: "Run an experiment and check what comes of it",

@@ -18,7 +18,7 @@ const pageAddress = "localhost:8088"
 const shownExperiment = "leaf-spine-tam"
 
 func newLabServe() *cobra.Command {
-	var door pageDoor
+	var door pageFlags
 	var set []string
 	var opts lab.Options
 	c := &cobra.Command{
@@ -46,7 +46,7 @@ the page has of these. Nothing can be changed through it.`,
 }
 
 // serveExperiment runs and serves an experiment, or a file.
-func (d *pageDoor) serveExperiment(cmd *cobra.Command, name string, set []string, opts lab.Options) error {
+func (d *pageFlags) serveExperiment(cmd *cobra.Command, name string, set []string, opts lab.Options) error {
 	if err := d.check(); err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (d *pageDoor) serveExperiment(cmd *cobra.Command, name string, set []string
 }
 
 // serveLab runs a lab and serves its results.
-func (d *pageDoor) serveLab(cmd *cobra.Command, t *lab.Topology, opts lab.Options) error {
+func (d *pageFlags) serveLab(cmd *cobra.Command, t *lab.Topology, opts lab.Options) error {
 	server, err := d.listen(cmd) // before the run, so that an address in use is reported immediately
 	if err != nil {
 		return err

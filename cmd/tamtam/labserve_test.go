@@ -66,16 +66,16 @@ func TestLabServe(t *testing.T) {
 // An address that other machines reach is refused without a login. Only users of the file are admitted.
 func TestPageDoor(t *testing.T) {
 	for _, tt := range []struct {
-		door pageDoor
+		door pageFlags
 		want string
 	}{
-		{pageDoor{addr: "localhost:0"}, ""}, {pageDoor{addr: "127.0.0.1:0"}, ""},
-		{pageDoor{addr: ":8088"}, "can be reached by other hosts"},
-		{pageDoor{addr: ":8088", users: "f", noLogin: true}, "want users or --no-login"},
-		{pageDoor{addr: "localhost:0", roles: "f"}, "there are no users"},
-		{pageDoor{addr: "localhost:0", users: "f", cert: "c"}, "want both, or neither"},
-		{pageDoor{addr: ":8088", noLogin: true}, ""}, {pageDoor{addr: ":8088", users: "f"}, ""},
-		{pageDoor{addr: "8088"}, "want HOST:PORT"},
+		{pageFlags{addr: "localhost:0"}, ""}, {pageFlags{addr: "127.0.0.1:0"}, ""},
+		{pageFlags{addr: ":8088"}, "can be reached by other hosts"},
+		{pageFlags{addr: ":8088", users: "f", noLogin: true}, "want users or --no-login"},
+		{pageFlags{addr: "localhost:0", roles: "f"}, "there are no users"},
+		{pageFlags{addr: "localhost:0", users: "f", cert: "c"}, "want both, or neither"},
+		{pageFlags{addr: ":8088", noLogin: true}, ""}, {pageFlags{addr: ":8088", users: "f"}, ""},
+		{pageFlags{addr: "8088"}, "want HOST:PORT"},
 	} {
 		err := tt.door.check()
 		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
@@ -90,7 +90,7 @@ func TestPageDoor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	door := pageDoor{flag: "http", addr: "localhost:0", users: file, data: t.TempDir()}
+	door := pageFlags{flag: "http", addr: "localhost:0", users: file, data: t.TempDir()}
 	c := newLabServe()
 	c.SetContext(t.Context())
 	server, err := door.listen(c)

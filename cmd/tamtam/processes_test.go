@@ -148,7 +148,7 @@ func expected(t *testing.T, config ...device.ConfigDB) string {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Settle(t.Context()); err != nil {
+	if err := s.RunUntilIdle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return canonical(t, s.Redis)

@@ -10,10 +10,10 @@ import (
 	"tamtam/swss"
 )
 
-// A redisPlace holds the address of Redis and the login. Every command that needs Redis has these flags.
-type redisPlace struct{ addr, database, user, passwordFile string }
+// A redisFlags holds the address of Redis and the login. Every command that needs Redis has these flags.
+type redisFlags struct{ addr, database, user, passwordFile string }
 
-func (p *redisPlace) flags(c *cobra.Command, addr, usage string) {
+func (p *redisFlags) flags(c *cobra.Command, addr, usage string) {
 	f := c.Flags()
 	f.StringVar(&p.addr, "redis", addr, usage)
 	f.StringVar(&p.database, "database-config", "", "a SONiC database_config.json, instead of --redis")
@@ -25,10 +25,10 @@ func (p *redisPlace) flags(c *cobra.Command, addr, usage string) {
 const usualRedis = "127.0.0.1:6379"
 
 // usual adds the flags of a command that needs a Redis which other processes reach.
-func (p *redisPlace) usual(c *cobra.Command) { p.flags(c, usualRedis, "HOST:PORT or unix:PATH") }
+func (p *redisFlags) usual(c *cobra.Command) { p.flags(c, usualRedis, "HOST:PORT or unix:PATH") }
 
 // config returns the configuration of the databases, from the flags.
-func (p *redisPlace) config() (cfg swss.Config, err error) {
+func (p *redisFlags) config() (cfg swss.Config, err error) {
 	if p.database != "" {
 		cfg, err = swss.LoadConfig(p.database)
 	} else if cfg, err = swss.DefaultConfig(p.addr); err != nil {
@@ -44,7 +44,7 @@ func (p *redisPlace) config() (cfg swss.Config, err error) {
 }
 
 // open connects, and waits until Redis is up.
-func (p *redisPlace) open(cmd *cobra.Command) (*swss.Redis, error) {
+func (p *redisFlags) open(cmd *cobra.Command) (*swss.Redis, error) {
 	cfg, err := p.config()
 	if err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func (p *redisPlace) open(cmd *cobra.Command) (*swss.Redis, error) {
 }
 
 // openNow connects to a Redis that may be embedded, without waiting.
-func (p *redisPlace) openNow(ctx context.Context) (*swss.Redis, error) {
+func (p *redisFlags) openNow(ctx context.Context) (*swss.Redis, error) {
 	if p.embedded() {
 		return swss.Open(ctx, p.addr)
 	}
@@ -65,4 +65,4 @@ func (p *redisPlace) openNow(ctx context.Context) (*swss.Redis, error) {
 }
 
 // embedded reports whether Redis runs in this process.
-func (p *redisPlace) embedded() bool { return p.database == "" && swss.IsEmbedded(p.addr) }
+func (p *redisFlags) embedded() bool { return p.database == "" && swss.IsEmbedded(p.addr) }

@@ -29,7 +29,7 @@ func newTechsupport() *cobra.Command {
 	var cfg doctor.Config
 	var conf cli.Config
 	var output string
-	var place redisPlace
+	var place redisFlags
 	var tails []string
 	c := &cobra.Command{
 		Use:   "techsupport",
@@ -96,7 +96,7 @@ func techSupportOf(conf cli.Config, data string) func(context.Context) (string, 
 			return "", fmt.Errorf("the switch is at %s: run tamtam techsupport there", conf.Target)
 		}
 		cfg := doctor.Config{GNMI: conf.Target, CA: conf.CAFile, Data: data, Timeout: 3 * time.Second}
-		if err := complete(&cfg, redisPlace{addr: usualRedis}); err != nil {
+		if err := complete(&cfg, redisFlags{addr: usualRedis}); err != nil {
 			return "", err
 		}
 		conf.In, conf.HistoryFile = nil, ""

@@ -222,7 +222,7 @@ func printLeft(w io.Writer, names []string) {
 func newConfig() *cobra.Command {
 	c := &cobra.Command{Use: "config load|save", Short: "Move configuration between CONFIG_DB and a config_db.json",
 		RunE: func(*cobra.Command, []string) error { return usagef("config what? load FILE or save [FILE]") }}
-	var place redisPlace
+	var place redisFlags
 	var saved string
 	load := &cobra.Command{
 		Use: "load FILE", Short: "Write the file's rows into CONFIG_DB; other rows stay", Args: cobra.ExactArgs(1),
@@ -288,7 +288,7 @@ func loadOver(cmd *cobra.Command, r *swss.Redis, rows device.ConfigDB, name stri
 
 func newHealth() *cobra.Command {
 	var q daemons.Question
-	var place redisPlace
+	var place redisFlags
 	c := &cobra.Command{
 		Use:   "health [tammgrd|orchagent|syncd|mgmtd|hostd|sflowd|fpmsyncd|hostifd|redis]",
 		Short: "Exit 0 if the daemon, or Redis, is ready (with --live: if it works), for container health checks",

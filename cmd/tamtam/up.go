@@ -28,7 +28,7 @@ const keptFile = "config_db.json"
 // An upCommand holds the flags of up.
 type upCommand struct {
 	northbound
-	place                    redisPlace
+	place                    redisFlags
 	config, profile, numbers string
 	ports                    []string
 	oracle                   int

@@ -269,7 +269,7 @@ func (m *Joiner) Add(point int, p altmark.Period, arrived time.Time) []Result {
 func (m *Joiner) add(stage, point int, p altmark.Period, arrived time.Time) (out []Result) {
 	if m.take(stage, point, p, arrived, &out) {
 		m.revise(p.Number, &out)
-		m.settle(&out) // first results need no revision
+		m.flush(&out) // first results need no revision
 	}
 	return sortResults(out)
 }
@@ -320,7 +320,7 @@ func (m *Joiner) Advance(k uint64) []Result {
 	var out []Result
 	m.due = k + 1
 	m.rebase(&out)
-	m.settle(&out)
+	m.flush(&out)
 	return sortResults(out)
 }
 
@@ -410,16 +410,16 @@ func (m *Joiner) complete(k uint64) bool {
 	return e != nil && !slices.ContainsFunc(e.reports, func(r pointReading) bool { return !r.has })
 }
 
-// settle emits the results of periods that are complete or whose wait has ended. For periods from before the
+// flush emits the results of periods that are complete or whose wait has ended. For periods from before the
 // collector's start, it waits until the points report again.
-func (m *Joiner) settle(out *[]Result) {
+func (m *Joiner) flush(out *[]Result) {
 	for _, e := range m.entries {
 		k, from := e.number, e.number
 		if e.early() {
 			from = max(k, m.history)
 		}
 		if e.emitted == nil && (m.base >= from+2+uint64(m.path.Wait) ||
-			m.complete(k) && m.complete(k+1) && m.complete(k+2) && (!e.early() || !m.doubt(k, everywhere(&m.path)...).open)) {
+			m.complete(k) && m.complete(k+1) && m.complete(k+2) && (!e.early() || !m.checkClocks(k, everywhere(&m.path)...).open)) {
 			m.emit(e, out)
 		}
 	}

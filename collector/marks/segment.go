@@ -162,7 +162,7 @@ func lossReasons(m *Joiner, k uint64, i, j int, splits []string) []string {
 	if m.watched > 0 && m.report(k, m.watched-1).has { // otherwise its missing report is a reason already
 		concerned = append(concerned, m.watched-1)
 	}
-	if doubt := m.doubt(k, concerned...); doubt.reason != "" {
+	if doubt := m.checkClocks(k, concerned...); doubt.reason != "" {
 		others = append([]string{doubt.reason}, others...)
 		m.notice(doubt)
 	}
@@ -327,7 +327,7 @@ func (m *Joiner) delay(k uint64, i, j int) (d pairDelay) {
 		d.reason = fmt.Sprintf("%s: %s took another packet for the pulse of period %d than %s", Pulses,
 			m.path.Points[other].Switch, k, m.path.Points[0].Switch)
 	}
-	if !ok || m.doubt(k, segment(i, j)...).reason != "" {
+	if !ok || m.checkClocks(k, segment(i, j)...).reason != "" {
 		return d
 	}
 	d.raw, d.rawValid = b.Timestamp.Sub(a.Timestamp), true

@@ -62,7 +62,7 @@ func newMarked(t *testing.T, profile profile.Profile, fields ...string) *marked 
 	}
 	m := &marked{T: t, Sim: devicetest.NewSim(t, device.SimConfig{Config: c, Profile: profile,
 		Start: markInterval.Middle(markPeriod).Std()})}
-	devicetest.Settle(t, m.Sim)
+	devicetest.RunUntilIdle(t, m.Sim)
 	m.Chip.SetOutput(func(o *saisim.Out) {
 		kept := *o
 		kept.Data = bytes.Clone(o.Data)
@@ -263,7 +263,7 @@ func TestAltMarkRefused(t *testing.T) {
 				c[schema.CfgTAMAltMark]["m"][tt.fields[i]] = tt.fields[i+1]
 			}
 			m := &marked{T: t, Sim: devicetest.NewSim(t, device.SimConfig{Config: c, Profile: tt.profile})}
-			devicetest.Settle(t, m.Sim)
+			devicetest.RunUntilIdle(t, m.Sim)
 			if s := m.row(swss.StateDB, schema.StateTAMAltMark, "m"); s["status"] != "failed" || s["reason"] != tt.want {
 				t.Errorf("%v, want %s", s, tt.want)
 			}

@@ -33,7 +33,7 @@ func TestAltMarkFlowMonID(t *testing.T) {
 		"DST_IPV6": "2001:db8::2/128"}); err != nil {
 		t.Fatal(err)
 	}
-	devicetest.Settle(t, m.Sim)
+	devicetest.RunUntilIdle(t, m.Sim)
 	run := func(from, to uint64) {
 		for k := from; k < to; k++ {
 			for _, id := range []uint32{74565, 9, 74565} {
@@ -61,12 +61,12 @@ func TestAltMarkFlowMonID(t *testing.T) {
 	row := m.row(swss.ConfigDB, schema.CfgTAMAltMark, "m")
 	row["flow-mon-id"] = "9"
 	devicetest.NoError(t, sessions.Set(m.Context(), "m", row))
-	devicetest.Settle(t, m.Sim)
+	devicetest.RunUntilIdle(t, m.Sim)
 	run(markPeriod+8, markPeriod+14)
 	count(markPeriod+12, 1)
 	row["flow-mon-id"] = "1048576"
 	devicetest.NoError(t, sessions.Set(m.Context(), "m", row))
-	devicetest.Settle(t, m.Sim)
+	devicetest.RunUntilIdle(t, m.Sim)
 	const want = `flow-mon-id "1048576": want a number in 0..1048575`
 	if s := m.row(swss.StateDB, schema.StateTAMAltMark, "m"); s["status"] != "failed" || s["reason"] != want {
 		t.Errorf("the session is %v, want failed: %s", s, want)

@@ -82,14 +82,14 @@ func TestAltMarkJoined(t *testing.T) {
 	}
 }
 
-// A told is a reported period, with the true time of the report.
-type told struct {
+// A reported is a reported period, with the true time of the report.
+type reported struct {
 	altmark.Period
 	at time.Time
 }
 
 // reports runs through periods and returns m's reports of them, in order.
-func (m *marked) reports(from, to uint64, in func(k uint64)) (all []told) {
+func (m *marked) reports(from, to uint64, in func(k uint64)) (all []reported) {
 	m.Helper()
 	known := map[uint64]altmark.Period{}
 	for k := from; k <= to; k++ {
@@ -104,7 +104,7 @@ func (m *marked) reports(from, to uint64, in func(k uint64)) (all []told) {
 			}
 		}) {
 			known[number] = news[number]
-			all = append(all, told{news[number], m.Now()})
+			all = append(all, reported{news[number], m.Now()})
 		}
 	}
 	return all
@@ -128,7 +128,7 @@ func (m *marked) handOn(next *marked) (lost map[uint64]int64, pulses map[uint64]
 }
 
 // joinMarked joins the reports of two switches and returns the last result of each period.
-func joinMarked(t *testing.T, first, second *marked, a, b []told) map[uint64]marks.Result {
+func joinMarked(t *testing.T, first, second *marked, a, b []reported) map[uint64]marks.Result {
 	t.Helper()
 	point := func(m *marked, name string) marks.Point {
 		s, err := schema.ParseAltMarkSession("m", m.row(swss.ConfigDB, schema.CfgTAMAltMark, "m"))

@@ -46,7 +46,7 @@ func TestAltMarkOrchagentRestarts(t *testing.T) {
 	m.advance(m.into(markPeriod+4, 0.52))
 	m.wantHistory(map[uint64]string{markPeriod + 1: "7", markPeriod + 2: "7", markPeriod + 3: "7"})
 	devicetest.NoError(t, m.RestartOrchagent(m.Context()))
-	devicetest.Settle(t, m.Sim)
+	devicetest.RunUntilIdle(t, m.Sim)
 	m.advance(m.into(markPeriod+7, 0.6))
 	m.wantHistory(map[uint64]string{
 		markPeriod + 1: "7", markPeriod + 2: "7", markPeriod + 3: "7", markPeriod + 4: "4 first", markPeriod + 5: "7",
@@ -60,7 +60,7 @@ func TestAltMarkChipRestarts(t *testing.T) {
 	m.send(markPeriod+1, markPeriod+3)
 	m.advance(m.into(markPeriod+4, 0.52))
 	devicetest.NoError(t, m.RestartSyncd(m.Context()))
-	devicetest.Settle(t, m.Sim)
+	devicetest.RunUntilIdle(t, m.Sim)
 	m.send(markPeriod+4, markPeriod+8)
 	m.advance(m.into(markPeriod+9, 0.6))
 	m.wantHistory(map[uint64]string{

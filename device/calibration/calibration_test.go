@@ -369,7 +369,7 @@ func (c *calibration) play(digests int) (early, late state, first uint64) {
 		uint32(digests)
 	start := time.Unix(100, 0).Truncate(c.epoch).Add(c.epoch / 4)
 	c.sim = devicetest.NewSim(t, device.SimConfig{Config: c.config(), Start: start, Oracle: 1 << 16, Profile: profile})
-	devicetest.Settle(t, c.sim)
+	devicetest.RunUntilIdle(t, c.sim)
 	first = uint64(start.UnixNano())/uint64(c.epoch) + 1
 	zero := time.Duration(first) * c.epoch
 	c.send(zero)

@@ -60,7 +60,7 @@ func newSketched(t *testing.T, changes ...func(*device.SimConfig)) *sketched {
 		f(&cfg)
 	}
 	s := &sketched{T: t, Sim: devicetest.NewSim(t, cfg)}
-	devicetest.Settle(t, s.Sim)
+	devicetest.RunUntilIdle(t, s.Sim)
 	return s
 }
 
@@ -71,7 +71,7 @@ func (s *sketched) config(table, key string, fields swss.FieldValues) {
 	if fields != nil {
 		devicetest.NoError(s.T, db.HSet(s.Context(), table+"|"+key, fields).Err())
 	}
-	devicetest.Settle(s.T, s.Sim)
+	devicetest.RunUntilIdle(s.T, s.Sim)
 }
 
 // task configures a task that counts packets by source in 3 * 64 buckets and epochs of 100 ms. The given fields
@@ -404,7 +404,7 @@ func TestPinnedOverRestart(t *testing.T) {
 				devicetest.NoError(t, s.Redis.DB(db).Client().HSet(s.Context(), key, row).Err())
 			}
 			devicetest.NoError(t, s.RestartOrchagent(s.Context()))
-			devicetest.Settle(t, s.Sim)
+			devicetest.RunUntilIdle(t, s.Sim)
 			s.wantStatus(schema.StateTAMFlyMonTask, "a", "active")
 			if got := s.row(swss.CountersDB, schema.CountersFlyMonPlace, "b")["UNITS"]; got != units {
 				t.Errorf("units %s, want %s", got, units)
@@ -439,7 +439,7 @@ func TestFlyMonRestarts(t *testing.T) {
 			s.wantResult("t1", "1002: 100")
 			before := devicetest.View(t, s.Sim)
 			devicetest.NoError(t, tt.restart(s))
-			devicetest.Settle(t, s.Sim)
+			devicetest.RunUntilIdle(t, s.Sim)
 			if after := devicetest.View(t, s.Sim); after != before {
 				t.Errorf("another ASIC:\n%s\nbefore:\n%s", after, before)
 			}

@@ -65,7 +65,7 @@ func TestEveryAnswerHasItsExactValue(t *testing.T) {
 		row := swss.FieldValues{"task": "t1", "flow": fmt.Sprintf("10.0.%d.%d", k>>8, k&255)}
 		devicetest.NoError(t, db.HSet(s.Context(), fmt.Sprintf("%s|q%d", schema.CfgTAMFlyMonQuery, k), row).Err())
 	}
-	devicetest.Settle(t, s.Sim)
+	devicetest.RunUntilIdle(t, s.Sim)
 	s.hosts(1001, hosts, 2)
 	s.hosts(1002, hosts, 3)
 	s.hosts(1003, hosts/2, 1)

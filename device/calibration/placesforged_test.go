@@ -63,7 +63,7 @@ func TestForgedPlaces(t *testing.T) {
 				Config: config, Start: sketchStart, Oracle: 1000, Profile: profile.Small(),
 				Common: daemons.Common{Log: slog.New(slog.NewTextHandler(&log, nil))},
 			})}
-			devicetest.Settle(t, s.Sim)
+			devicetest.RunUntilIdle(t, s.Sim)
 			s.task("t0", "filter", "dst-port=80-90")
 			s.task("t1", "filter", "dst-port=91-99")
 			before := s.row(swss.StateDB, strings.Split(tt.key, "|")[0], strings.Split(tt.key, "|")[1])
@@ -76,7 +76,7 @@ func TestForgedPlaces(t *testing.T) {
 			db.HSet(t.Context(), tt.key, row)
 			log.Reset()
 			devicetest.NoError(t, s.RestartOrchagent(t.Context()))
-			devicetest.Settle(t, s.Sim)
+			devicetest.RunUntilIdle(t, s.Sim)
 			if !strings.Contains(log.String(), tt.log) {
 				t.Errorf("the log has no %q:\n%s", tt.log, log.String())
 			}
@@ -119,7 +119,7 @@ func TestCountedPlanSurvivesARestart(t *testing.T) {
 		Common: devicetest.RecordTo(&w.inChip),
 	})}
 	w.both[1] = s
-	devicetest.Settle(t, s.Sim)
+	devicetest.RunUntilIdle(t, s.Sim)
 	plan := func() string {
 		row := s.row(swss.CountersDB, schema.CountersRecordPlan, "s")
 		return row["ID"] + " " + row["ALGORITHM"] + " " + row["ENTROPY"] + " " + row["PROBABILITIES"]

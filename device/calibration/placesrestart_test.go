@@ -52,7 +52,7 @@ func newTwins(t *testing.T, seed uint64) *twins {
 			cfg.Common = devicetest.RecordTo(&w.inChip)
 		}
 		w.both[i] = &sketched{T: t, Sim: devicetest.NewSim(t, cfg)}
-		devicetest.Settle(t, w.both[i].Sim)
+		devicetest.RunUntilIdle(t, w.both[i].Sim)
 	}
 	return w
 }
@@ -141,7 +141,7 @@ func (w *twins) restart() {
 	w.Helper()
 	w.inChip.Reset()
 	devicetest.NoError(w.T, w.both[1].RestartOrchagent(w.Context()))
-	devicetest.Settle(w.T, w.both[1].Sim)
+	devicetest.RunUntilIdle(w.T, w.both[1].Sim)
 	if calls := devicetest.Changes(w.inChip.Lines()); len(calls) > 0 {
 		w.Fatalf("in epoch %d the restart changes the ASIC:\n%s", w.epoch, strings.Join(calls[:min(len(calls), 40)], "\n"))
 	}

@@ -135,7 +135,7 @@ func TestReadersDoNotSeeARestart(t *testing.T) {
 	racetest.Stepped(t)
 	s := &sketched{T: t, Sim: devicetest.NewSim(t, device.SimConfig{Config: devicetest.AllFeatures(), Start: sketchStart,
 		Profile: profile.Small()})}
-	devicetest.Settle(t, s.Sim)
+	devicetest.RunUntilIdle(t, s.Sim)
 	for i := range 4000 {
 		at := s.at(1000, 0.5) + saisim.Cycle(i)*(s.at(1001, 0)-s.at(1000, 0))/20
 		devicetest.NoError(t, s.Chip.Receive(0, at+1, saisim.Frame{Data: sketchFrame(t, i%20, 1000, 80)}))
@@ -157,7 +157,7 @@ func TestReadersDoNotSeeARestart(t *testing.T) {
 	}
 	for i := range 3 {
 		devicetest.NoError(t, s.RestartOrchagent(t.Context()))
-		devicetest.Settle(t, s.Sim)
+		devicetest.RunUntilIdle(t, s.Sim)
 		for tenth := range 25 {
 			s.advance(1081+3*i+tenth/10, float64(tenth%10)/10)
 		}

@@ -100,25 +100,25 @@ type chaos struct {
 	failed time.Time
 }
 
-var mortals = []string{"syncd", "orchagent", "tammgrd"}
+var killable = []string{"syncd", "orchagent", "tammgrd"}
 
 // startChaos starts the processes of a switch on a Redis, with additional environment.
 func startChaos(t *testing.T, server *swsstest.Server, rnd *rand.Rand, env ...string) *chaos {
 	c := &chaos{
-		turmoil: newTurmoil(&plant{T: t, server: server, redis: server.Open()}, rnd),
+		turmoil: newTurmoil(&liveSwitch{T: t, server: server, redis: server.Open()}, rnd),
 		dir:     t.ArtifactDir(),
 		env:     env,
 		procs:   map[string]*exec.Cmd{}, frozen: map[string]bool{}, ways: map[string]*swsstest.Proxy{},
 	}
-	for _, name := range mortals {
+	for _, name := range killable {
 		c.ways[name] = swsstest.StartProxy(t, server.Addr)
 	}
 	t.Cleanup(func() {
-		for _, name := range mortals {
+		for _, name := range killable {
 			c.kill(name)
 		}
 	})
-	for _, name := range mortals {
+	for _, name := range killable {
 		c.launch(name)
 	}
 	return c
@@ -153,7 +153,7 @@ func (c *chaos) signal(name string, s syscall.Signal) {
 func (c *chaos) happens() string {
 	ctx, cancel := context.WithTimeout(c.Context(), time.Second)
 	defer cancel()
-	name, redis := c.Pick(mortals...), c.redis.DB(swss.ConfigDB).Client()
+	name, redis := c.Pick(killable...), c.redis.DB(swss.ConfigDB).Client()
 	db := []swss.DBName{swss.ApplDB, swss.ASICDB, swss.StateDB, swss.CountersDB, swss.FlexCounterDB}[c.IntN(5)]
 	switch c.IntN(24) {
 	case 16, 17, 18, 19:
@@ -280,7 +280,7 @@ func (c *chaos) goOn() {
 
 // mend undoes the faults of processes and of Redis, and loads the configuration.
 func (c *chaos) mend() {
-	for _, name := range mortals {
+	for _, name := range killable {
 		c.signal(name, syscall.SIGCONT)
 		if c.procs[name] == nil {
 			c.launch(name)
@@ -296,7 +296,7 @@ func (c *chaos) mend() {
 	c.until("the faults are over", func() bool {
 		ctx, cancel := context.WithTimeout(c.Context(), time.Second)
 		defer cancel()
-		all, _, err := fault.Told(ctx, c.redis)
+		all, _, err := fault.Reported(ctx, c.redis)
 		return err == nil && len(all) == 0 && time.Now().After(c.failed) // its row may be lost with the database
 	})
 	c.kill("orchagent")

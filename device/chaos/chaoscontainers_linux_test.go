@@ -21,8 +21,8 @@ import (
 // silent after five seconds. The next check starts within five more, and lasts six at most.
 const calm = 18 * time.Second
 
-// A harbour is a switch of containers that suffers arbitrary faults.
-type harbour struct {
+// A containerSwitch is a switch of containers that suffers arbitrary faults.
+type containerSwitch struct {
 	*turmoil
 	composition *composition
 	ids         map[string]string // containers, by service
@@ -32,21 +32,21 @@ type harbour struct {
 	ready, not  int    // how often all were healthy in a storm, and how often not
 }
 
-func startHarbour(t *testing.T, seed uint64) *harbour {
+func startHarbour(t *testing.T, seed uint64) *containerSwitch {
 	c := compose(t, device.ConfigDB{"DEVICE_METADATA": devicetest.Metadata}, fmt.Sprintf(`
 services:
   syncd:
     command: [run, syncd, --redis, "redis:6379", --profile, %s]
 `, profile.Small().Name))
 	c.up()
-	h := &harbour{composition: c, ids: map[string]string{}, ailing: map[string]string{}}
+	h := &containerSwitch{composition: c, ids: map[string]string{}, ailing: map[string]string{}}
 	for _, name := range inhabited {
 		h.ids[name] = c.id(name)
 	}
 	redis := c.inspect(h.ids["redis"])
 	for h.network = range redis.NetworkSettings.Networks {
 	}
-	h.turmoil = newTurmoil(&plant{T: t}, rand.New(rand.NewPCG(seed, 8)))
+	h.turmoil = newTurmoil(&liveSwitch{T: t}, rand.New(rand.NewPCG(seed, 8)))
 	h.reach()
 	if _, err := h.redis.RunID(t.Context()); err != nil {
 		t.Skipf("the containers' network is not reached from here: %v", err)
@@ -55,7 +55,7 @@ services:
 }
 
 // reach determines Redis' address, which may change when it joins the network again.
-func (h *harbour) reach() {
+func (h *containerSwitch) reach() {
 	if at := h.composition.inspect(h.ids["redis"]).address(); at != "" && at != h.at {
 		h.at, h.redis = at, h.composition.redisAt(at)
 	}
@@ -63,7 +63,7 @@ func (h *harbour) reach() {
 
 // do runs a docker command for a container and returns its description. If Docker rejects it, such as a restart of a
 // paused container, nothing has changed.
-func (h *harbour) do(ail, name string, args ...string) string {
+func (h *containerSwitch) do(ail, name string, args ...string) string {
 	words := strings.Join(args, " ") + " " + name
 	if out := h.composition.run(nil, "docker", append(args, h.ids[name])...); strings.HasPrefix(out, "docker ") {
 		return "refused: " + words
@@ -77,7 +77,7 @@ func (h *harbour) do(ail, name string, args ...string) string {
 }
 
 // mends repairs one container.
-func (h *harbour) mends(name string) string {
+func (h *containerSwitch) mends(name string) string {
 	switch h.ailing[name] {
 	case "killed":
 		return h.do("", name, "start")
@@ -90,7 +90,7 @@ func (h *harbour) mends(name string) string {
 }
 
 // happens applies one random fault to a container.
-func (h *harbour) happens() string {
+func (h *containerSwitch) happens() string {
 	name, what := h.Pick(inhabited...), h.IntN(9)
 	if what < 5 && h.ailing[name] != "" {
 		return "nothing"
@@ -120,7 +120,7 @@ func (h *harbour) happens() string {
 }
 
 // mendContainers repairs all containers.
-func (h *harbour) mendContainers() {
+func (h *containerSwitch) mendContainers() {
 	for _, name := range device.SortedKeys(h.ailing) {
 		if words := h.mends(name); strings.HasPrefix(words, "refused") {
 			h.Fatal(words)
@@ -130,7 +130,7 @@ func (h *harbour) mendContainers() {
 }
 
 // mend repairs all containers, and loads the configuration.
-func (h *harbour) mend() {
+func (h *containerSwitch) mend() {
 	h.mendContainers()
 	for end := time.Now().Add(patience); ; {
 		if _, err := h.redis.RunID(h.Context()); err == nil {
@@ -143,8 +143,8 @@ func (h *harbour) mend() {
 	h.reload()
 }
 
-// told returns the services whose containers Docker reports as healthy.
-func (h *harbour) told() (healthy []string) {
+// reported returns the services whose containers Docker reports as healthy.
+func (h *containerSwitch) reported() (healthy []string) {
 	for _, name := range inhabited {
 		if ok, _ := h.composition.inspect(h.ids[name]).healthy(); ok {
 			healthy = append(healthy, name)
@@ -155,9 +155,9 @@ func (h *harbour) told() (healthy []string) {
 
 // honest waits without faults until every container must have noticed its state. Containers that are then reported as
 // healthy must be. If all are, the switch must match the current CONFIG_DB.
-func (h *harbour) honest() string {
+func (h *containerSwitch) honest() string {
 	h.pass(calm)
-	healthy := h.told()
+	healthy := h.reported()
 	liar := func(name, why string) {
 		if slices.Contains(healthy, name) {
 			h.Errorf("the container of %s is healthy, and %s", name, why)
@@ -193,7 +193,7 @@ func (h *harbour) honest() string {
 }
 
 // configured returns the rows of CONFIG_DB.
-func (h *harbour) configured() map[string]swss.FieldValues {
+func (h *containerSwitch) configured() map[string]swss.FieldValues {
 	h.reach()
 	db := h.redis.DB(swss.ConfigDB)
 	keys, err := db.AllKeys(h.Context())
@@ -210,7 +210,7 @@ func (h *harbour) configured() map[string]swss.FieldValues {
 }
 
 // goroutines ends a daemon with a signal that prints its goroutines, and returns their number.
-func (h *harbour) goroutines(name string) int {
+func (h *containerSwitch) goroutines(name string) int {
 	id := h.ids[name]
 	before := h.composition.must(nil, "docker", "logs", id)
 	devicetest.NoError(h.T, syscall.Kill(h.composition.inspect(id).State.Pid, syscall.SIGQUIT))
@@ -227,7 +227,7 @@ func (h *harbour) goroutines(name string) int {
 }
 
 // left checks that a daemon after the storms holds no more resources than one that has just started.
-func (h *harbour) left() {
+func (h *containerSwitch) left() {
 	h.composition.allHealthy(h.ids)
 	old := map[string][3]int{}
 	measure := func(name string) (n [3]int) {

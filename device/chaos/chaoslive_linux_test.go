@@ -211,7 +211,7 @@ func (l *liveTraffic) account(c trafficChaos) {
 	sent := l.sent
 	l.mu.Unlock()
 	c.until("the switch has all frames that were sent", func() bool {
-		received, lost := cameIn(c.plant.row(swss.StateDB, schema.StateWire, "Ethernet4"))
+		received, lost := cameIn(c.liveSwitch.row(swss.StateDB, schema.StateWire, "Ethernet4"))
 		if received+lost > sent {
 			c.Fatalf("of %d frames that were sent the switch has %d, and lost %d", sent, received, lost)
 		}
@@ -248,8 +248,8 @@ func TestChaosUnderLiveTraffic(t *testing.T) {
 		c.mend()
 		c.steady()
 		up := func() bool {
-			a, b := c.plant.row(swss.StateDB, schema.StateWire, "Ethernet4"),
-				c.plant.row(swss.StateDB, schema.StateWire, "Ethernet5")
+			a, b := c.liveSwitch.row(swss.StateDB, schema.StateWire, "Ethernet4"),
+				c.liveSwitch.row(swss.StateDB, schema.StateWire, "Ethernet5")
 			return a[schema.WireStatus] == schema.WireUp && b[schema.WireStatus] == schema.WireUp
 		}
 		c.until("the wires are up", up)

@@ -238,7 +238,7 @@ func (c trafficChaos) gentle() string {
 		}
 		return "start " + name
 	case 5:
-		name = c.Pick(mortals...)
+		name = c.Pick(killable...)
 		c.signal(name, syscall.SIGSTOP)
 		c.frozen[name] = true
 		return "stop " + name
@@ -307,7 +307,7 @@ func (c trafficChaos) count() {
 			c.Fatalf("of %d frames %d left with a stamp, %d without one after the first that had one (%s), of chip %d",
 				t.Kept, t.Stamped, t.Bare, t.BareAt, len(lives))
 		}
-		return c.plant.row(swss.CountersDB, schema.CountersTailStamp, "kept")["STAMPED_PACKETS"] == fmt.Sprint(t.Stamped)
+		return c.liveSwitch.row(swss.CountersDB, schema.CountersTailStamp, "kept")["STAMPED_PACKETS"] == fmt.Sprint(t.Stamped)
 	})
 	if c.hosts != nil {
 		c.hosts.account(c)
@@ -324,7 +324,7 @@ func (c trafficChaos) count() {
 // unflagged adds the packets of those periods of the marking session that have no flag.
 func (c trafficChaos) unflagged(packets map[uint64]uint64) {
 	c.Helper()
-	for field, value := range c.plant.row(swss.CountersDB, schema.CountersAltMarkPast, "marked") {
+	for field, value := range c.liveSwitch.row(swss.CountersDB, schema.CountersAltMarkPast, "marked") {
 		p, err := schema.ParseAltMarkPeriod("marked", field, value)
 		if err != nil {
 			c.Error(err)

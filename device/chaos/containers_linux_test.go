@@ -110,8 +110,8 @@ func (c *composition) id(service string) string {
 	return strings.TrimSpace(c.must(nil, "../../docker/compose.sh", "ps", "-q", service))
 }
 
-// A vessel is Docker's description of a container.
-type vessel struct {
+// A container is Docker's description of a container.
+type container struct {
 	ID    string `json:"Id"`
 	State struct {
 		Running, Paused bool
@@ -126,9 +126,9 @@ type vessel struct {
 	}
 }
 
-func (c *composition) inspect(id string) (v vessel) {
+func (c *composition) inspect(id string) (v container) {
 	c.Helper()
-	var all []vessel
+	var all []container
 	if err := json.Unmarshal([]byte(c.must(nil, "docker", "inspect", id)), &all); err != nil || len(all) != 1 {
 		c.Fatalf("docker inspect %s: %v", id, err)
 	}
@@ -136,7 +136,7 @@ func (c *composition) inspect(id string) (v vessel) {
 }
 
 // healthy reports whether Docker reports the container as healthy, and the last message of its check.
-func (v vessel) healthy() (bool, string) {
+func (v container) healthy() (bool, string) {
 	said := "nothing yet"
 	if log := v.State.Health.Log; len(log) > 0 {
 		said = strings.TrimSpace(log[len(log)-1].Output)
@@ -144,7 +144,7 @@ func (v vessel) healthy() (bool, string) {
 	return v.State.Running && v.State.Health.Status == "healthy", v.State.Health.Status + ": " + said
 }
 
-func (v vessel) address() string {
+func (v container) address() string {
 	for _, n := range v.NetworkSettings.Networks {
 		return n.IPAddress
 	}

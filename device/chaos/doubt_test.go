@@ -13,7 +13,7 @@ import (
 )
 
 // doubted waits until STATE_DB reports for every row in force that the state of the ASIC is unknown, with a reason.
-func (p *plant) doubted(reason string) {
+func (p *liveSwitch) doubted(reason string) {
 	p.Helper()
 	p.until("the state of the ASIC is unknown, for: "+reason, func() bool {
 		row := p.row(swss.StateDB, schema.StateTAMTailStamp, "s")
@@ -27,7 +27,7 @@ func (p *plant) doubted(reason string) {
 }
 
 // none checks that no row of orchagent has such a status.
-func (p *plant) none(what string, is func(status string) bool) {
+func (p *liveSwitch) none(what string, is func(status string) bool) {
 	p.Helper()
 	for _, t := range schema.StatusTables() {
 		rows, err := swss.NewTable(p.redis.DB(swss.StateDB), t.State).Dump(p.Context())
@@ -43,7 +43,7 @@ func (p *plant) none(what string, is func(status string) bool) {
 }
 
 // sure waits until everything that was unknown is in force again.
-func (p *plant) sure() {
+func (p *liveSwitch) sure() {
 	p.Helper()
 	p.until("the session is in force, and the port has a state", func() bool {
 		return p.active("s") && p.row(swss.StateDB, schema.StatePort, "Ethernet0")["oper_status"] != schema.OperUnknown &&
@@ -52,7 +52,7 @@ func (p *plant) sure() {
 	p.ready()
 }
 
-func startLoaded(t *testing.T) *plant {
+func startLoaded(t *testing.T) *liveSwitch {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("processes that wait for each other: nothing for the race detector")

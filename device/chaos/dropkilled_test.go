@@ -111,21 +111,21 @@ func TestDropMonitorKilled(t *testing.T) {
 	}
 	c.load(config)
 	state := func() string {
-		row := c.plant.row(swss.StateDB, schema.StateTAMDropMonitor, "drops")
+		row := c.liveSwitch.row(swss.StateDB, schema.StateTAMDropMonitor, "drops")
 		if row["status_detail"] != row["reason"] || row["collectors"] != "c1" || row["drop_stages"] != "ingress,egress,tm" {
 			return fmt.Sprint("a row that disagrees: ", row)
 		}
 		return strings.TrimSpace(row["status"] + " " + row["status_detail"])
 	}
 	since := func() string {
-		return c.plant.row(swss.CountersDB, schema.CountersDropMonitor, "drops")["COUNTED_SINCE"]
+		return c.liveSwitch.row(swss.CountersDB, schema.CountersDropMonitor, "drops")["COUNTED_SINCE"]
 	}
 	is := func(what string) func() bool {
 		return func() bool { return strings.Contains(state(), what) }
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Log("counters: ", c.plant.row(swss.CountersDB, schema.CountersDropMonitor, "drops"))
+			t.Log("counters: ", c.liveSwitch.row(swss.CountersDB, schema.CountersDropMonitor, "drops"))
 		}
 	})
 	c.until("the session", is("active"))

@@ -18,7 +18,7 @@ import (
 )
 
 // startFaulty starts a plant that accepts faults, with a configuration, and a synchronised clock.
-func startFaulty(t *testing.T, config device.ConfigDB) *plant {
+func startFaulty(t *testing.T, config device.ConfigDB) *liveSwitch {
 	trusted := altmark.KernelClock{Boot: [2]uint64{1, 2}, Known: true, Synchronised: true, MaxError: time.Microsecond}
 	p := bareplant(t)
 	p.faults, p.kernel = true, func() altmark.KernelClock { return trusted }
@@ -33,7 +33,7 @@ func startFaulty(t *testing.T, config device.ConfigDB) *plant {
 	return p
 }
 
-func (p *plant) inject(at string, f fault.Fault) {
+func (p *liveSwitch) inject(at string, f fault.Fault) {
 	p.Helper()
 	if _, err := fault.Inject(p.Context(), p.redis, at, f); err != nil {
 		p.Fatal(err)
@@ -41,7 +41,7 @@ func (p *plant) inject(at string, f fault.Fault) {
 }
 
 // clear ends all faults.
-func (p *plant) clear() {
+func (p *liveSwitch) clear() {
 	p.Helper()
 	if _, err := fault.Clear(p.Context(), p.redis); err != nil {
 		p.Fatal(err)
@@ -49,7 +49,7 @@ func (p *plant) clear() {
 }
 
 // injected waits until the health of a daemon and an alarm report an injected fault.
-func (p *plant) injected(name, what string) {
+func (p *liveSwitch) injected(name, what string) {
 	p.Helper()
 	p.unhealthy(name, "faults are injected on purpose: "+what)
 	mgmtd := daemons.NewAlarms(p.redis)
@@ -63,8 +63,8 @@ func (p *plant) injected(name, what string) {
 }
 
 // hits returns how often the faults of a daemon have been applied.
-func (p *plant) hits(name string) (sum int) {
-	told, _, err := fault.Told(p.Context(), p.redis)
+func (p *liveSwitch) hits(name string) (sum int) {
+	told, _, err := fault.Reported(p.Context(), p.redis)
 	if err != nil {
 		return 0 // Redis is unusable
 	}
@@ -76,7 +76,7 @@ func (p *plant) hits(name string) (sum int) {
 	return sum
 }
 
-func (p *plant) status(session string) swss.FieldValues {
+func (p *liveSwitch) status(session string) swss.FieldValues {
 	return p.row(swss.StateDB, schema.StateTAMTailStamp, session)
 }
 
@@ -167,21 +167,21 @@ func TestInjectedRedis(t *testing.T) {
 		name   string
 		f      fault.Fault
 		fresh  bool
-		during func(p *plant)
+		during func(p *liveSwitch)
 	}{
-		{"paused", fault.Fault{Kind: fault.RedisPause, For: 3 * time.Second}, false, func(*plant) {}},
-		{"slow", fault.Fault{Kind: fault.RedisSlow, Delay: 200 * time.Millisecond, For: time.Hour}, false, func(p *plant) {
+		{"paused", fault.Fault{Kind: fault.RedisPause, For: 3 * time.Second}, false, func(*liveSwitch) {}},
+		{"slow", fault.Fault{Kind: fault.RedisSlow, Delay: 200 * time.Millisecond, For: time.Hour}, false, func(p *liveSwitch) {
 			p.injected("syncd", "Redis answers up to 200ms late")
 			p.load(more("slow"))
 			p.until("the session", func() bool { return p.active("slow") })
 			p.clear()
 		}},
-		{"full", fault.Fault{Kind: fault.RedisFull, For: time.Hour}, false, func(p *plant) {
+		{"full", fault.Fault{Kind: fault.RedisFull, For: time.Hour}, false, func(p *liveSwitch) {
 			p.unhealthy("orchagent", "Redis is full, until")
 			p.clear()
 		}},
-		{"CONFIG_DB emptied", fault.Fault{Kind: fault.RedisEmpty, DB: swss.ConfigDB}, false, func(*plant) {}},
-		{"all emptied", fault.Fault{Kind: fault.RedisEmpty, DB: fault.AllDBs}, true, func(p *plant) {
+		{"CONFIG_DB emptied", fault.Fault{Kind: fault.RedisEmpty, DB: swss.ConfigDB}, false, func(*liveSwitch) {}},
+		{"all emptied", fault.Fault{Kind: fault.RedisEmpty, DB: fault.AllDBs}, true, func(p *liveSwitch) {
 			p.unhealthy("tammgrd", "CONFIG_DB is empty")
 		}},
 	} {
@@ -288,7 +288,7 @@ func TestFaultsNeedLeaveAndEndWithTheDaemon(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if told, unread, err := fault.Told(t.Context(), p.redis); err != nil || len(told)+len(unread) > 0 {
+	if told, unread, err := fault.Reported(t.Context(), p.redis); err != nil || len(told)+len(unread) > 0 {
 		t.Errorf("%+v, %v, %v", told, unread, err)
 	}
 	p.same(devicetest.TwoPorts())

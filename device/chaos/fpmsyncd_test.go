@@ -18,15 +18,15 @@ import (
 
 // A zebra is a client of fpmsyncd.
 type zebra struct {
-	*plant
+	*liveSwitch
 	addr      net.Addr
 	listening <-chan net.Addr // its address at each start
 }
 
 // startFPMSyncd starts fpmsyncd beside the other daemons, if any, of a plant.
-func startFPMSyncd(p *plant) (z *zebra, stop func()) {
+func startFPMSyncd(p *liveSwitch) (z *zebra, stop func()) {
 	r, listening := p.server.Open(), make(chan net.Addr, 16)
-	z = &zebra{plant: p, listening: listening}
+	z = &zebra{liveSwitch: p, listening: listening}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
@@ -76,7 +76,7 @@ func (z *zebra) says(part string) {
 }
 
 // saysOf waits until a daemon reports a state that contains part.
-func (p *plant) saysOf(name, part string) {
+func (p *liveSwitch) saysOf(name, part string) {
 	p.Helper()
 	p.until(name+" says "+part, func() bool {
 		state, heard, err := daemons.ReadState(p.Context(), p.redis, name)

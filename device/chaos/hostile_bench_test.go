@@ -57,7 +57,7 @@ func BenchmarkHostileLoads(b *testing.B) {
 				server := swsstest.StartServer(b)
 				r := server.Open()
 				procs := map[string]*exec.Cmd{}
-				for _, name := range mortals {
+				for _, name := range killable {
 					cmd := exec.Command(os.Args[0])
 					cmd.Env = append(os.Environ(), daemonVariable+"="+name, redisVariable+"="+server.Addr)
 					devicetest.NoError(b, cmd.Start())
@@ -73,7 +73,7 @@ func BenchmarkHostileLoads(b *testing.B) {
 					table, key, row := load.row(i)
 					devicetest.NoError(b, swss.NewTable(r.DB(swss.ConfigDB), table).Set(b.Context(), key, row))
 				}
-				for _, name := range mortals {
+				for _, name := range killable {
 					wait(b, r, name)
 					b.ReportMetric(mostMemory(b, procs[name]), name+"-MB")
 				}

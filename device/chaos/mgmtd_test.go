@@ -23,13 +23,13 @@ import (
 
 // A front is an mgmtd of a plant, with a client.
 type front struct {
-	plant  *plant
+	plant  *liveSwitch
 	addr   string
 	client gpb.GNMIClient
 	stop   func()
 }
 
-func (p *plant) front() *front {
+func (p *liveSwitch) front() *front {
 	p.Helper()
 	r := p.server.Open()
 	s, err := mgmt.NewServer(mgmt.Config{Redis: r, Addr: "127.0.0.1:0", Insecure: true})
@@ -109,7 +109,7 @@ func (f *front) alarm(id, text string) {
 }
 
 // sampler writes the sampling rate.
-func (p *plant) sampler(rate string) {
+func (p *liveSwitch) sampler(rate string) {
 	p.Helper()
 	p.load(device.ConfigDB{schema.CfgTAMSampler: {"a": {"sampling-rate": rate}}})
 }
@@ -121,10 +121,10 @@ func TestMgmtdLosesDatabases(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name string
-		f    func(p *plant, f *front)
+		f    func(p *liveSwitch, f *front)
 		rate string // expected rate afterwards
 	}{
-		{"killed without persistence", func(p *plant, f *front) {
+		{"killed without persistence", func(p *liveSwitch, f *front) {
 			p.server.Kill()
 			if rate, err := f.get(); status.Code(err) != codes.Unavailable ||
 				!strings.Contains(err.Error(), "Redis does not answer") {
@@ -134,29 +134,29 @@ func TestMgmtdLosesDatabases(t *testing.T) {
 			f.alarm("Redis-restarted", "Redis was started again")
 			f.alarm("CONFIG_DB-emptied", "CONFIG_DB is empty")
 		}, ""},
-		{"all emptied", func(p *plant, f *front) {
+		{"all emptied", func(p *liveSwitch, f *front) {
 			p.redis.DB(swss.ConfigDB).Client().FlushAll(p.Context())
 			f.alarm("CONFIG_DB-emptied", "CONFIG_DB")
 		}, ""},
-		{"ASIC_DB emptied", func(p *plant, f *front) {
+		{"ASIC_DB emptied", func(p *liveSwitch, f *front) {
 			p.flush(swss.ASICDB)
 			f.alarm("ASIC_DB-emptied", "ASIC_DB was emptied")
 		}, "1"},
-		{"STATE_DB emptied", func(p *plant, f *front) {
+		{"STATE_DB emptied", func(p *liveSwitch, f *front) {
 			p.flush(swss.StateDB)
 			f.alarm("STATE_DB-emptied", "STATE_DB was emptied")
 		}, "1"},
-		{"read-only", func(p *plant, f *front) {
+		{"read-only", func(p *liveSwitch, f *front) {
 			p.readOnly(true)
 			f.unready("Redis is read-only")
 			p.readOnly(false)
 		}, "1"},
-		{"full", func(p *plant, f *front) {
+		{"full", func(p *liveSwitch, f *front) {
 			p.set("maxmemory", "1")
 			f.unready("Redis is out of memory")
 			p.set("maxmemory", "0")
 		}, "1"},
-		{"of another", func(p *plant, f *front) {
+		{"of another", func(p *liveSwitch, f *front) {
 			second := p.front()
 			f.refuses("is of another mgmtd")
 			second.ready()
@@ -185,7 +185,7 @@ func TestMgmtdLosesDatabases(t *testing.T) {
 }
 
 // readOnly makes Redis a replica without a master, and undoes that.
-func (p *plant) readOnly(on bool) {
+func (p *liveSwitch) readOnly(on bool) {
 	p.Helper()
 	host, port := "no", "one"
 	if on {

@@ -29,7 +29,7 @@ func TestStarvedProcesses(t *testing.T) {
 	c.ready()
 	claims := c.claims()
 	all := func(s syscall.Signal) {
-		for _, name := range mortals {
+		for _, name := range killable {
 			c.signal(name, s)
 		}
 	}

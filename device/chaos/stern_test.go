@@ -22,16 +22,16 @@ import (
 	"tamtam/tam/record"
 )
 
-// A stern is a syncd that is as strict to its clients as SONiC's, with our chip. It parses requests strictly. After a
-// request that would stop SONiC's syncd, it accepts requests but answers only that a view has failed. Between INIT_VIEW
-// and APPLY_VIEW it answers SUCCESS to everything, and does nothing. It writes values that were read into ASIC_STATE.
-// Objects that were created with the switch have no values, and some types are unknown to us. It has no name and no
-// journal, reports no state, and does not restore its old polls. At its start, the map of ids is missing until it has
-// written it again, before it accepts requests. It dequeues many requests at once, and loses them when it is killed. To
-// compare views, it compares every object of one with each of the other.
+// A strictSyncd is a syncd that is as strict to its clients as SONiC's, with our chip. It parses requests strictly.
+// After a request that would stop SONiC's syncd, it accepts requests but answers only that a view has failed. Between
+// INIT_VIEW and APPLY_VIEW it answers SUCCESS to everything, and does nothing. It writes values that were read into
+// ASIC_STATE. Objects that were created with the switch have no values, and some types are unknown to us. It has no
+// name and no journal, reports no state, and does not restore its old polls. At its start, the map of ids is missing
+// until it has written it again, before it accepts requests. It dequeues many requests at once, and loses them when it
+// is killed. To compare views, it compares every object of one with each of the other.
 //
 // Behind it, our own syncd performs the requests on its own database.
-type stern struct {
+type strictSyncd struct {
 	*testing.T
 	asic    *swss.DB // where it receives requests
 	flex    *swss.DB
@@ -57,8 +57,8 @@ type stern struct {
 	waits    bool // at the gate
 }
 
-func newStern(t *testing.T, r *swss.Redis, p profile.Profile) *stern {
-	s := &stern{T: t, asic: r.DB(swss.ASICDB), flex: r.DB(swss.FlexCounterDB), inner: swsstest.Start(t), profile: p,
+func newStrictSyncd(t *testing.T, r *swss.Redis, p profile.Profile) *strictSyncd {
+	s := &strictSyncd{T: t, asic: r.DB(swss.ASICDB), flex: r.DB(swss.FlexCounterDB), inner: swsstest.Start(t), profile: p,
 		strict: sairedistest.NewStrict(), foreign: map[string]string{},
 		windows: map[string]bool{}, gate: make(chan struct{})}
 	close(s.gate)
@@ -66,7 +66,7 @@ func newStern(t *testing.T, r *swss.Redis, p profile.Profile) *stern {
 }
 
 // start starts as SONiC's syncd does, and returns a function that kills it.
-func (s *stern) start() (kill func()) {
+func (s *strictSyncd) start() (kill func()) {
 	chip, err := saisim.New(saisim.Config{Profile: s.profile, Start: time.Now().UTC()})
 	if err != nil {
 		s.Fatal(err)
@@ -95,7 +95,7 @@ func (s *stern) start() (kill func()) {
 }
 
 // awaitRequest waits for a further request, but for 5 s at most.
-func (s *stern) awaitRequest(ctx context.Context) {
+func (s *strictSyncd) awaitRequest(ctx context.Context) {
 	requests := swss.NewQueue(s.asic, "ASIC_STATE")
 	sub := s.asic.Subscribe(ctx, requests.Channel())
 	defer sub.Close()
@@ -110,7 +110,7 @@ func (s *stern) awaitRequest(ctx context.Context) {
 
 // serve answers until ctx ends. Requests that it has dequeued by then are lost. If maps is set, it first writes the
 // maps, late.
-func (s *stern) serve(ctx context.Context, maps bool) {
+func (s *strictSyncd) serve(ctx context.Context, maps bool) {
 	requests, answers := swss.NewQueue(s.asic, "ASIC_STATE"), swss.NewQueue(s.asic, "GETRESPONSE")
 	sub := s.asic.Subscribe(ctx, requests.Channel())
 	defer sub.Close()
@@ -138,7 +138,7 @@ func answer(status sai.Status, op string) swss.Entry {
 }
 
 // handle performs one request.
-func (s *stern) handle(ctx context.Context, e swss.Entry) (a swss.Entry, answered bool) {
+func (s *strictSyncd) handle(ctx context.Context, e swss.Entry) (a swss.Entry, answered bool) {
 	p, err := s.strict.Request(e)
 	switch {
 	case s.stopped != "":
@@ -171,14 +171,14 @@ func (s *stern) handle(ctx context.Context, e swss.Entry) (a swss.Entry, answere
 }
 
 // stop records a request that SONiC's syncd does not survive.
-func (s *stern) stop(e swss.Entry, why string) (swss.Entry, bool) {
+func (s *strictSyncd) stop(e swss.Entry, why string) (swss.Entry, bool) {
 	s.stopped = why
 	s.Errorf("SONiC's syncd would have stopped of %s %s %s: %s", e.Op, e.Key, e.Body, why)
 	return swss.Entry{}, false
 }
 
 // pass sends a request to the inner syncd. Both choose ids from one counter.
-func (s *stern) pass(ctx context.Context, e swss.Entry) swss.Entry {
+func (s *strictSyncd) pass(ctx context.Context, e swss.Entry) swss.Entry {
 	inner := s.inner.DB(swss.ASICDB).Client()
 	_, err := s.from.Open(ctx)
 	if n := s.asic.Client().Get(ctx, "VIDCOUNTER").Val(); n != "" && err == nil {
@@ -203,7 +203,7 @@ func (s *stern) pass(ctx context.Context, e swss.Entry) swss.Entry {
 }
 
 // write writes the fields of a body into a row.
-func (s *stern) write(ctx context.Context, key, body string) {
+func (s *strictSyncd) write(ctx context.Context, key, body string) {
 	pairs, err := swss.DecodeFields(body)
 	if err != nil {
 		s.Error(err)
@@ -215,7 +215,7 @@ func (s *stern) write(ctx context.Context, key, body string) {
 }
 
 // writeRows applies an answered request to the rows of a view.
-func (s *stern) writeRows(
+func (s *strictSyncd) writeRows(
 	ctx context.Context, view string, e swss.Entry, p sairedistest.Parsed, succeeded func(i int) bool,
 ) {
 	for i, id := range p.IDs {
@@ -241,7 +241,7 @@ func (s *stern) writeRows(
 
 // change changes the ASIC, atomically. A syncd that is killed during a change leaves a row without an object, or an
 // object without a row. Such an ASIC cannot be adopted.
-func (s *stern) change(ctx context.Context, e swss.Entry, p sairedistest.Parsed) swss.Entry {
+func (s *strictSyncd) change(ctx context.Context, e swss.Entry, p sairedistest.Parsed) swss.Entry {
 	ctx = context.WithoutCancel(ctx)
 	a := s.pass(ctx, e)
 	statuses, _ := swss.DecodeFields(a.Body)
@@ -268,7 +268,7 @@ func (s *stern) change(ctx context.Context, e swss.Entry, p sairedistest.Parsed)
 
 // window reports whether a request creates, uses or removes a register read: an extension object that exists only for
 // a read through it.
-func (s *stern) window(p sairedistest.Parsed) bool {
+func (s *strictSyncd) window(p sairedistest.Parsed) bool {
 	if p.Type != sai.ObjectTypeGenericProgrammable.String() {
 		return false
 	}
@@ -284,7 +284,7 @@ func (s *stern) window(p sairedistest.Parsed) bool {
 }
 
 // rows returns the sorted keys of ASIC_STATE, without those of register reads.
-func (s *stern) rows() []string {
+func (s *strictSyncd) rows() []string {
 	keys := s.asic.Client().Keys(s.Context(), "ASIC_STATE:*").Val()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -299,7 +299,7 @@ func (s *stern) rows() []string {
 var configured = []string{altmark.ObjectProfile, flymon.ObjectTask, record.ObjectPlan}
 
 // wish records a change between INIT_VIEW and APPLY_VIEW in the target view.
-func (s *stern) wish(ctx context.Context, e swss.Entry, p sairedistest.Parsed) swss.Entry {
+func (s *strictSyncd) wish(ctx context.Context, e swss.Entry, p sairedistest.Parsed) swss.Entry {
 	s.wished = append(s.wished, e)
 	for _, id := range p.IDs {
 		if strings.HasSuffix(p.Op, "create") && p.Type != "SAI_OBJECT_TYPE_SWITCH" {
@@ -318,7 +318,7 @@ func (s *stern) wish(ctx context.Context, e swss.Entry, p sairedistest.Parsed) s
 	return a
 }
 
-func (s *stern) notify(ctx context.Context, e swss.Entry) swss.Entry {
+func (s *strictSyncd) notify(ctx context.Context, e swss.Entry) swss.Entry {
 	if len(s.ids()) == 0 || e.Key == "APPLY_VIEW" && !s.view {
 		return s.pass(ctx, e) // the first view is made directly
 	}
@@ -353,7 +353,7 @@ func (s *stern) notify(ctx context.Context, e swss.Entry) swss.Entry {
 }
 
 // compare counts one comparison for each pair of objects, and waits while the test holds the gate.
-func (s *stern) compare(ctx context.Context) {
+func (s *strictSyncd) compare(ctx context.Context) {
 	temp, now := s.asic.Client().Keys(ctx, "TEMP_ASIC_STATE:*").Val(), s.asic.Client().Keys(ctx, "ASIC_STATE:*").Val()
 	s.mu.Lock()
 	s.compared += len(temp) * len(now)
@@ -369,19 +369,19 @@ func (s *stern) compare(ctx context.Context) {
 	s.mu.Unlock()
 }
 
-func (s *stern) clear(ctx context.Context, view string) {
+func (s *strictSyncd) clear(ctx context.Context, view string) {
 	if keys := s.asic.Client().Keys(ctx, view+":*").Val(); len(keys) > 0 {
 		s.asic.Client().Del(ctx, keys...)
 	}
 }
 
 // ids returns the real ids by virtual id, without those of objects with unknown types.
-func (s *stern) ids() map[string]string {
+func (s *strictSyncd) ids() map[string]string {
 	return s.inner.DB(swss.ASICDB).Client().HGetAll(context.Background(), protocol.KeyVIDToRID).Val()
 }
 
 // writeMaps writes the maps of ids again, as SONiC's syncd does at its start and after it has applied a view.
-func (s *stern) writeMaps(ctx context.Context) {
+func (s *strictSyncd) writeMaps(ctx context.Context) {
 	vids, rids := s.ids(), map[string]string{}
 	for key, rid := range s.foreign {
 		_, vid, _ := strings.Cut(key, ":")
@@ -399,7 +399,7 @@ func (s *stern) writeMaps(ctx context.Context) {
 }
 
 // mapIDs copies the inner syncd's ids of some objects to the maps.
-func (s *stern) mapIDs(ctx context.Context, vids []string) {
+func (s *strictSyncd) mapIDs(ctx context.Context, vids []string) {
 	redis, inner := s.asic.Client(), s.inner.DB(swss.ASICDB).Client()
 	for _, vid := range vids {
 		if !strings.HasPrefix(vid, "oid:") {
@@ -417,7 +417,7 @@ func (s *stern) mapIDs(ctx context.Context, vids []string) {
 
 // discover adds objects that were created with another one to the maps and to ASIC_STATE, without values. It removes
 // those that no longer exist.
-func (s *stern) discover(ctx context.Context) {
+func (s *strictSyncd) discover(ctx context.Context) {
 	redis, inner := s.asic.Client(), s.inner.DB(swss.ASICDB).Client()
 	was, is := redis.HGetAll(ctx, protocol.KeyVIDToRID).Val(), s.ids()
 	if len(was) == 0 && len(is) > 0 {
@@ -462,7 +462,7 @@ func (s *stern) discover(ctx context.Context) {
 }
 
 // addForeign adds objects of types that are unknown to us, some of which were created with the switch.
-func (s *stern) addForeign(ctx context.Context) {
+func (s *strictSyncd) addForeign(ctx context.Context) {
 	for key, cold := range map[string]bool{
 		"SAI_OBJECT_TYPE_HASH:oid:0x1c00000000f001": true, "SAI_OBJECT_TYPE_STP:oid:0x1000000000f002": true,
 		"SAI_OBJECT_TYPE_PORT_SERDES:oid:0x5700000000f003": false,
@@ -477,7 +477,7 @@ func (s *stern) addForeign(ctx context.Context) {
 }
 
 // poll records a poll, in its rows and for this run.
-func (s *stern) poll(ctx context.Context, e swss.Entry, p sairedistest.Parsed) (swss.Entry, bool) {
+func (s *strictSyncd) poll(ctx context.Context, e swss.Entry, p sairedistest.Parsed) (swss.Entry, bool) {
 	group, ids, _ := strings.Cut(e.Key, ":")
 	redis := s.flex.Client()
 	for id := range strings.SplitSeq(ids, ",") {
@@ -498,7 +498,7 @@ func (s *stern) poll(ctx context.Context, e swss.Entry, p sairedistest.Parsed) (
 	return answer(sai.StatusSuccess, "getresponse"), true
 }
 
-func (s *stern) note(key string, polled bool) {
+func (s *strictSyncd) note(key string, polled bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.polled[key] = true; !polled {
@@ -507,7 +507,7 @@ func (s *stern) note(key string, polled bool) {
 }
 
 // lacks returns the polls that are in FLEX_COUNTER_DB but were not requested in this run.
-func (s *stern) lacks() (list []string) {
+func (s *strictSyncd) lacks() (list []string) {
 	keys := s.flex.Client().Keys(context.Background(), "FLEX_COUNTER_TABLE:*").Val()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -521,7 +521,7 @@ func (s *stern) lacks() (list []string) {
 
 // took returns the requests since the last call that have changed the ASIC, without register reads, which are created
 // and removed again.
-func (s *stern) took() (list []string) {
+func (s *strictSyncd) took() (list []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list, s.ops = s.ops, nil
@@ -529,14 +529,14 @@ func (s *stern) took() (list []string) {
 }
 
 // counts returns the number of views begun, and of pairs of objects compared.
-func (s *stern) counts() (inits, compared int) {
+func (s *strictSyncd) counts() (inits, compared int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.inits, s.compared
 }
 
 // hold makes comparisons wait until they are released.
-func (s *stern) hold() (release func()) {
+func (s *strictSyncd) hold() (release func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	gate := make(chan struct{})
@@ -544,7 +544,7 @@ func (s *stern) hold() (release func()) {
 	return sync.OnceFunc(func() { close(gate) })
 }
 
-func (s *stern) isComparing() bool {
+func (s *strictSyncd) isComparing() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.waits

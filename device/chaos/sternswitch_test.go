@@ -15,22 +15,22 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A sternSwitch is a plant whose syncd is as strict to its clients as SONiC's.
-type sternSwitch struct {
-	*plant
-	stern *stern
+// A strictSwitch is a plant whose syncd is as strict to its clients as SONiC's.
+type strictSwitch struct {
+	*liveSwitch
+	stern *strictSyncd
 	since time.Time         // time of the last restart
 	want  map[string]string // expected statuses of rows in STATE_DB
 }
 
-func startStern(t *testing.T, p profile.Profile, config device.ConfigDB) *sternSwitch {
+func startStrictSwitch(t *testing.T, p profile.Profile, config device.ConfigDB) *strictSwitch {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("processes that wait for each other: nothing for the race detector")
 	}
 	t.Parallel()
-	s := &sternSwitch{plant: bareplant(t)}
-	s.stern = newStern(t, s.redis, p)
+	s := &strictSwitch{liveSwitch: bareplant(t)}
+	s.stern = newStrictSyncd(t, s.redis, p)
 	t.Cleanup(func() {
 		for _, name := range []string{"tammgrd", "orchagent", "syncd"} {
 			if stop := s.stops[name]; stop != nil {
@@ -48,7 +48,7 @@ func startStern(t *testing.T, p profile.Profile, config device.ConfigDB) *sternS
 }
 
 // allReady waits until orchagent has become ready since the last restart, tammgrd is ready, and no row is unknown.
-func (s *sternSwitch) allReady(what string) {
+func (s *strictSwitch) allReady(what string) {
 	s.Helper()
 	s.until(what+": orchagent and tammgrd are ready", func() bool {
 		for _, name := range []string{"orchagent", "tammgrd"} {
@@ -63,7 +63,7 @@ func (s *sternSwitch) allReady(what string) {
 
 // unchanged waits until all is as it was. It checks that nothing was changed for that, and that syncd has received
 // all polls.
-func (s *sternSwitch) unchanged(what string) {
+func (s *strictSwitch) unchanged(what string) {
 	s.Helper()
 	s.settled(what)
 	if ops := s.stern.took(); len(ops) > 0 {
@@ -71,14 +71,14 @@ func (s *sternSwitch) unchanged(what string) {
 	}
 }
 
-func (s *sternSwitch) settled(what string) {
+func (s *strictSwitch) settled(what string) {
 	s.Helper()
 	s.allReady(what)
 	s.until(what+": syncd knows what to poll", func() bool { return len(s.stern.lacks()) == 0 })
 	s.until(what+": the statuses are what they were", func() bool { return cmp.Equal(s.statuses(), s.want) })
 }
 
-func (s *sternSwitch) restart(names ...string) {
+func (s *strictSwitch) restart(names ...string) {
 	s.since = time.Now()
 	for _, name := range names {
 		s.stops[name]()
@@ -93,15 +93,15 @@ func (s *sternSwitch) restart(names ...string) {
 }
 
 // forgetView makes the next orchagent make its view again.
-func (s *sternSwitch) forgetView() {
+func (s *strictSwitch) forgetView() {
 	s.Helper()
 	devicetest.NoError(s.T, s.redis.DB(swss.StateDB).Client().Del(s.Context(), "TAMTAM_VIEW|asic").Err())
 }
 
 // startFull starts a sternSwitch with a full configuration.
-func startFull(t *testing.T) *sternSwitch {
+func startFull(t *testing.T) *strictSwitch {
 	t.Helper()
-	s := startStern(t, profile.Default(), devicetest.FullSwitch(t, 20))
+	s := startStrictSwitch(t, profile.Default(), devicetest.FullSwitch(t, 20))
 	if n := len(s.inForce()); n < 60 {
 		t.Fatalf("only %d rows are in force: %v", n, s.want)
 	}
@@ -164,7 +164,7 @@ func TestSternSyncdRestarts(t *testing.T) {
 func TestSternSyncdIsFull(t *testing.T) {
 	small := profile.Default()
 	small.ACL.Entries, small.ACL.TableEntries = 20, 20
-	s := startStern(t, small, devicetest.FullSwitch(t, 40))
+	s := startStrictSwitch(t, small, devicetest.FullSwitch(t, 40))
 	waits := 0
 	for key, status := range s.want {
 		if strings.HasPrefix(key, schema.StateTAMTailStamp) && strings.HasPrefix(status, schema.StatusPending) {

@@ -37,7 +37,7 @@ const stockPatience = 5 * time.Minute
 
 // A stockSwitch is a switch of processes whose syncd is SONiC's.
 type stockSwitch struct {
-	*plant
+	*liveSwitch
 	*rand.Rand
 	syncd string
 	env   []string // of syncd
@@ -53,13 +53,13 @@ func startStock(t *testing.T, rnd *rand.Rand, config device.ConfigDB, env ...str
 	t.Helper()
 	server := swsstest.StartServer(t)
 	s := &stockSwitch{
-		plant: &plant{T: t, server: server, redis: server.Open()}, Rand: rnd,
+		liveSwitch: &liveSwitch{T: t, server: server, redis: server.Open()}, Rand: rnd,
 		syncd: os.Getenv(stockVariable), env: env, dir: t.ArtifactDir(), procs: map[string]*exec.Cmd{},
 	}
-	t.Cleanup(func() { s.kill(mortals...) })
+	t.Cleanup(func() { s.kill(killable...) })
 	s.load(config)
 	begin := time.Now()
-	s.launch(mortals...)
+	s.launch(killable...)
 	s.adopted("the first start", begin)
 	s.steady()
 	s.want, s.objects = s.statuses(), s.asicKeys()
@@ -142,7 +142,7 @@ func (s *stockSwitch) steady() {
 }
 
 // statuses returns the statuses of rows in STATE_DB.
-func (p *plant) statuses() map[string]string {
+func (p *liveSwitch) statuses() map[string]string {
 	all := map[string]string{}
 	for _, t := range schema.StatusTables() {
 		rows, err := swss.NewTable(p.redis.DB(swss.StateDB), t.State).Dump(p.Context())
@@ -219,7 +219,7 @@ func (s *stockSwitch) unknownAll() {
 }
 
 // inForce lists the rows that orchagent reports as in force.
-func (p *plant) inForce() (list []string) {
+func (p *liveSwitch) inForce() (list []string) {
 	for _, t := range schema.StatusTables() {
 		rows, err := swss.NewTable(p.redis.DB(swss.StateDB), t.State).Dump(p.Context())
 		if err != nil {
@@ -371,7 +371,7 @@ func (s *stockSwitch) watch() (stop func()) {
 	r := s.server.Open()
 	go func() {
 		defer close(ended)
-		at := &stockSwitch{plant: &plant{T: s.T, redis: r}}
+		at := &stockSwitch{liveSwitch: &liveSwitch{T: s.T, redis: r}}
 		for n := 0; ; n++ {
 			select {
 			case <-end:

@@ -31,7 +31,7 @@ func as(name, password string) func(*http.Request) {
 
 // pagePlant returns a plant with a page: routes, a rule that drops, and every feature that a page of one switch
 // shows.
-func pagePlant(t *testing.T, now func() time.Time) (*plant, *switchpage.Server, string) {
+func pagePlant(t *testing.T, now func() time.Time) (*liveSwitch, *switchpage.Server, string) {
 	t.Helper()
 	p := startPlant(t)
 	config := devicetest.RoutedPorts()
@@ -71,7 +71,7 @@ func pagePlant(t *testing.T, now func() time.Time) (*plant, *switchpage.Server, 
 }
 
 // shows waits until a page, requested by ada, contains all words.
-func (p *plant) shows(s http.Handler, at string, words ...string) {
+func (p *liveSwitch) shows(s http.Handler, at string, words ...string) {
 	p.Helper()
 	text, lacks := "", ""
 	defer func() {

@@ -23,7 +23,7 @@ import (
 
 // A turmoil is a switch whose configuration changes at random, while its user applies faults to the switch.
 type turmoil struct {
-	*plant
+	*liveSwitch
 	devicetest.RandomConfig
 	want map[string]swss.FieldValues // the configuration, by key of CONFIG_DB
 	log  []string                    // the events so far
@@ -32,8 +32,8 @@ type turmoil struct {
 }
 
 // newTurmoil starts with a configuration that allows sessions. After a failure it prints the events.
-func newTurmoil(p *plant, rnd *rand.Rand) *turmoil {
-	c := &turmoil{plant: p, RandomConfig: devicetest.RandomConfig{Rand: rnd}, done: map[string]int{}}
+func newTurmoil(p *liveSwitch, rnd *rand.Rand) *turmoil {
+	c := &turmoil{liveSwitch: p, RandomConfig: devicetest.RandomConfig{Rand: rnd}, done: map[string]int{}}
 	c.want = c.Ground()
 	c.want["DEVICE_METADATA|localhost"] = devicetest.Metadata["localhost"]
 	p.Cleanup(func() {
@@ -170,7 +170,7 @@ func (c *turmoil) reload() {
 // the loss of a configuration, the order in which its rows return is random.
 func (c *turmoil) freeSwitchID() {
 	status := func() string {
-		return c.plant.row(swss.StateDB, schema.StateTAMSwitch, schema.TAMGlobalKey)["status"]
+		return c.liveSwitch.row(swss.StateDB, schema.StateTAMSwitch, schema.TAMGlobalKey)["status"]
 	}
 	if status() != "pending" {
 		return
@@ -193,7 +193,7 @@ func (c *turmoil) freeSwitchID() {
 // that time.
 func (c *turmoil) steady() (from time.Time) {
 	for from = time.Now(); time.Since(from) < 3*time.Second; {
-		for _, name := range mortals {
+		for _, name := range killable {
 			if state, heard, err := daemons.ReadState(c.Context(), c.redis, name); err != nil || !heard ||
 				state.State != daemons.StateReady {
 				c.ready()
@@ -246,7 +246,7 @@ func (c *turmoil) check() {
 	for key, row := range c.want {
 		fresh.Redis.DB(swss.ConfigDB).Client().HSet(c.Context(), key, row)
 	}
-	devicetest.Settle(c.T, fresh)
+	devicetest.RunUntilIdle(c.T, fresh)
 	want := strings.Split(devicetest.ViewOf(c.T, fresh.Redis), "\n")
 	var diff string
 	for range 100 { // the register read of an orch may be in the view

@@ -28,13 +28,13 @@ const silentAfter = 2 * beatLife
 
 // Alarms maintains the alarms in STATE_DB. It is part of mgmtd, since a daemon that has ended cannot report that.
 type Alarms struct {
-	redis *swss.Redis
-	rows  *swss.Table
-	heard map[string]time.Time // time of a daemon's last beat, or of the first look if there was none
-	drift map[string]driftSeen
-	since map[string]string           // when an alarm was raised, as text, by id
-	odd   map[string]bool             // daemons whose row seemed to be another process' at the last look
-	up    map[string]swss.FieldValues // raised alarms by id; nil means that the content of the table is unknown
+	redis    *swss.Redis
+	rows     *swss.Table
+	received map[string]time.Time // time of a daemon's last beat, or of the first look if there was none
+	drift    map[string]driftSeen
+	since    map[string]string           // when an alarm was raised, as text, by id
+	odd      map[string]bool             // daemons whose row seemed to be another process' at the last look
+	up       map[string]swss.FieldValues // raised alarms by id; nil means that the content of the table is unknown
 	// standby reports whether another mgmtd keeps the table; nil means that none does.
 	standby func() bool
 	// troubles returns why files do not match the configuration in force; nil means that there are no such files.
@@ -46,12 +46,12 @@ type Alarms struct {
 	warn  func(text string)
 	began time.Time       // time of the first look
 	ready map[string]bool // daemons that were ready at the last look
-	// doubted is set after the state of the ASIC was reported as unknown because no beat arrived.
-	doubted bool
+	// unknown is set after the state of the ASIC was reported as unknown because no beat arrived.
+	unknown bool
 
 	mu        sync.Mutex
 	incidents map[string]incident // alarms that stay for a limited time, by id
-	anew      bool                // the table may have been emptied
+	rewrite   bool                // the table may have been emptied
 }
 
 // An incident is an alarm about the databases that ends at a fixed time.
@@ -70,7 +70,7 @@ type driftSeen struct {
 func NewAlarms(r *swss.Redis) *Alarms {
 	return &Alarms{
 		redis: r, rows: swss.NewTable(r.DB(swss.StateDB), schema.StateAlarm),
-		heard: map[string]time.Time{}, drift: map[string]driftSeen{}, odd: map[string]bool{}, since: map[string]string{},
+		received: map[string]time.Time{}, drift: map[string]driftSeen{}, odd: map[string]bool{}, since: map[string]string{},
 		ready: map[string]bool{},
 
 		incidents: map[string]incident{},
@@ -83,7 +83,7 @@ func (a *Alarms) lost(why error) { a.lostAt(time.Now(), why) }
 func (a *Alarms) lostAt(now time.Time, why error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.anew = true
+	a.rewrite = true
 	rows := map[string]swss.FieldValues{}
 	var emptied *swss.EmptiedError
 	switch {
@@ -108,8 +108,8 @@ func (a *Alarms) recent(now time.Time, want map[string]swss.FieldValues) {
 		}
 		want[id] = m.row
 	}
-	if a.anew {
-		a.anew, a.up = false, nil
+	if a.rewrite {
+		a.rewrite, a.up = false, nil
 	}
 }
 
@@ -251,8 +251,8 @@ func (a *Alarms) ask(ctx context.Context, now time.Time, name string, want map[s
 	if err != nil {
 		return err
 	}
-	if last, asked := a.heard[name]; heard || !asked {
-		a.heard[name] = now
+	if last, asked := a.received[name]; heard || !asked {
+		a.received[name] = now
 	} else if now.Sub(last) > silentAfter {
 		text := fmt.Sprintf("nothing was heard of %s since %s", name, last.UTC().Format(time.RFC3339))
 		raise(want, name, schema.AlarmSilent, schema.SeverityCritical, text)
@@ -430,12 +430,12 @@ func raise(want map[string]swss.FieldValues, resource, kind, severity, text stri
 // mark removed, and starts again.
 func (a *Alarms) vouched(ctx context.Context, now time.Time) error {
 	for _, name := range []string{"orchagent", "syncd"} {
-		if now.Sub(a.heard[name]) <= beatLife {
-			a.doubted = false
+		if now.Sub(a.received[name]) <= beatLife {
+			a.unknown = false
 			return nil
 		}
 	}
-	if a.doubted {
+	if a.unknown {
 		return nil
 	}
 	for _, db := range []swss.DBName{swss.StateDB, swss.ApplDB} {
@@ -444,7 +444,7 @@ func (a *Alarms) vouched(ctx context.Context, now time.Time) error {
 		}
 	}
 	why := "nothing is heard of orchagent, nor of syncd"
-	_, err := orch.Doubter{Redis: a.redis}.Doubt(ctx, doubtText(why), now)
-	a.doubted = err == nil
+	_, err := orch.ASICMarker{Redis: a.redis}.MarkUnknown(ctx, unknownText(why), now)
+	a.unknown = err == nil
 	return err
 }

@@ -42,8 +42,8 @@ func TestAlarms(t *testing.T) {
 	}
 	tell := func(name, reason string) {
 		h := alive[name]
-		if h.tell(reason); reason == "" {
-			h.clock = func() time.Time { return h.state.Since.Add(settleTime) }
+		if h.report(reason); reason == "" {
+			h.clock = func() time.Time { return h.state.Since.Add(debounceTime) }
 		}
 	}
 	row := func(db swss.DBName, key string, fields ...any) {

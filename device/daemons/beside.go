@@ -8,12 +8,12 @@ import (
 	"tamtam/swss"
 )
 
-// beside lists the optional daemons. hostd is the switch as a host, and sflowd its sFlow agent. fpmsyncd and hostifd
+// optional lists the optional daemons. hostd is the switch as a host, and sflowd its sFlow agent. fpmsyncd and hostifd
 // replace hostd if FRR and other daemons of Linux run.
-var beside = []string{"hostd", "sflowd", "fpmsyncd", "hostifd"}
+var optional = []string{"hostd", "sflowd", "fpmsyncd", "hostifd"}
 
 // Beside returns the names of the optional daemons.
-func Beside() []string { return slices.Clone(beside) }
+func Beside() []string { return slices.Clone(optional) }
 
 // BesideHere returns the optional daemons that work on the databases, or ended there unexpectedly.
 func BesideHere(ctx context.Context, r *swss.Redis) ([]string, error) {
@@ -31,8 +31,8 @@ func runBeside(
 ) error {
 	c = c.Named(name)
 	h := newHealth(name)
-	c.faults = newDesk(h, r, c)
-	err := runLives(ctx, r, h, logOf(c), func(ctx context.Context, h *health, claim *swss.Claim) error {
+	c.faults = newFaultController(h, r, c)
+	err := runRepeatedly(ctx, r, h, logOf(c), func(ctx context.Context, h *health, claim *swss.Claim) error {
 		return live(ctx, c.of(h, claim))
 	}, dbs...)
 	return errors.Join(err, leave(ctx, r, h))

@@ -34,11 +34,11 @@ type Common struct {
 	// Renew reports whether a daemon may start again to heal drift; nil means that it always may.
 	Renew func() bool
 
-	faults *fault.Desk // nil in a simulation
-	health *health     // nil means that health is not reported
-	doubt  *doubt      // reports that the ASIC's state is unknown; nil means that this is not reported
-	syncd  *signs      // nil means that syncd is not watched
-	claim  *swss.Claim // nil means that no other process uses the databases
+	faults    *fault.Controller // nil in a simulation
+	health    *health           // nil means that health is not reported
+	asicState *asicState        // reports that the ASIC's state is unknown; nil means that this is not reported
+	syncd     *signs            // nil means that syncd is not watched
+	claim     *swss.Claim       // nil means that no other process uses the databases
 }
 
 // of returns the options for one run of a daemon.
@@ -59,10 +59,10 @@ func (c Common) Layered(chip sai.API) sai.API {
 func (c Common) Options() orch.Options {
 	opts := orch.Options{Logger: c.Log, Recorder: c.Rec, Disturb: c.faults.Disturb()}
 	if c.health != nil {
-		opts.Tell, opts.Check = c.health.tell, c.claim.Check
+		opts.Report, opts.Check = c.health.report, c.claim.Check
 	}
-	if c.doubt != nil {
-		opts.Doubted = func() bool { return c.doubt.why() != "" }
+	if c.asicState != nil {
+		opts.ASICUnknown = func() bool { return c.asicState.why() != "" }
 	}
 	return opts
 }

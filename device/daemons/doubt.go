@@ -12,28 +12,28 @@ import (
 	"tamtam/swss"
 )
 
-// A doubt holds the reason why the state of the ASIC is currently unknown. While there is a reason, STATE_DB reports it
-// for every row in force. orchagent is then not ready, and does not report results of rows.
-type doubt struct {
-	doubter orch.Doubter
-	health  *health
-	log     *slog.Logger
+// A asicState holds the reason why the state of the ASIC is currently unknown. While there is a reason, STATE_DB
+// reports it for every row in force. orchagent is then not ready, and does not report results of rows.
+type asicState struct {
+	marker orch.ASICMarker
+	health *health
+	log    *slog.Logger
 
-	mu     sync.Mutex
-	reason string
-	tells  func(why string) // receives the reason while sure is false; nil means that nothing receives it
+	mu      sync.Mutex
+	reason  string
+	reports func(why string) // receives the reason while sure is false; nil means that nothing receives it
 	// sure means that rows that were in force will be in force again when the state is known. If it is false, that is
 	// unknown.
 	sure   bool
 	change chan struct{} // holds a value when reason or sure has changed
 }
 
-func newDoubt(r *swss.Redis, h *health, log *slog.Logger) *doubt {
-	return &doubt{doubter: orch.Doubter{Redis: r, Owner: h.owner}, health: h, log: log, change: make(chan struct{}, 1)}
+func newASICState(r *swss.Redis, h *health, log *slog.Logger) *asicState {
+	return &asicState{marker: orch.ASICMarker{Redis: r, Owner: h.owner}, health: h, log: log, change: make(chan struct{}, 1)}
 }
 
 // applied records that the ASIC matches the configuration, or will as soon as syncd answers.
-func (d *doubt) applied() {
+func (d *asicState) applied() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.sure = true
@@ -41,45 +41,45 @@ func (d *doubt) applied() {
 }
 
 // changed wakes run. The caller holds mu.
-func (d *doubt) changed() {
+func (d *asicState) changed() {
 	select {
 	case d.change <- struct{}{}:
 	default:
 	}
 }
 
-func (d *doubt) isSure() bool {
+func (d *asicState) isSure() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.sure
 }
 
 // say sets the reason; "" means that the state of the ASIC is known again.
-func (d *doubt) say(why string) {
+func (d *asicState) say(why string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.reason == why {
 		return
 	}
 	d.reason = why
-	if !d.sure && d.tells != nil {
-		d.tells(why)
+	if !d.sure && d.reports != nil {
+		d.reports(why)
 	}
 	d.changed()
 }
 
 // why returns the reason, "" if the state of the ASIC is known.
-func (d *doubt) why() string {
+func (d *asicState) why() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.reason
 }
 
 // lacks returns why orchagent is not ready, "" if it is.
-func (d *doubt) lacks(context.Context) string {
+func (d *asicState) lacks(context.Context) string {
 	why := d.why()
 	if why != "" {
-		why = doubtText(why)
+		why = unknownText(why)
 	}
 	return why
 }
@@ -89,7 +89,7 @@ const lookAgain = time.Second
 
 // run keeps STATE_DB in line with the reason until ctx ends. When the state is known again and the ASIC matches the
 // configuration, it calls tellPorts, which reports the state of ports.
-func (d *doubt) run(ctx context.Context, tellPorts func(context.Context) error) {
+func (d *asicState) run(ctx context.Context, tellPorts func(context.Context) error) {
 	rows, ports := false, false // are reported as unknown
 	for {
 		var again <-chan time.Time
@@ -97,13 +97,13 @@ func (d *doubt) run(ctx context.Context, tellPorts func(context.Context) error) 
 		case why != "":
 			rows, ports = true, true
 			d.health.hurry()
-			if n, err := d.tell(ctx, why); n > 0 || err != nil {
+			if n, err := d.report(ctx, why); n > 0 || err != nil {
 				again = time.After(lookAgain)
 			}
 		case !d.isSure():
 			rows = false // their results are still to be reported
 		case ports:
-			if err := errors.Join(d.believe(ctx, rows), tellPorts(ctx)); err != nil {
+			if err := errors.Join(d.restore(ctx, rows), tellPorts(ctx)); err != nil {
 				again = time.After(lookAgain)
 				break
 			}
@@ -120,37 +120,37 @@ func (d *doubt) run(ctx context.Context, tellPorts func(context.Context) error) 
 	}
 }
 
-// believe restores the status of rows that were reported as unknown.
-func (d *doubt) believe(ctx context.Context, rows bool) error {
+// restore restores the status of rows that were reported as unknown.
+func (d *asicState) restore(ctx context.Context, rows bool) error {
 	if !rows {
 		return nil
 	}
-	return d.doubter.Believe(ctx, time.Now())
+	return d.marker.Restore(ctx, time.Now())
 }
 
-// tell reports in STATE_DB that the state of the ASIC is unknown. It returns the number of rows whose status it changed
-// to unknown.
-func (d *doubt) tell(ctx context.Context, why string) (int, error) {
-	n, err := d.doubter.Doubt(ctx, doubtText(why), time.Now())
+// report reports in STATE_DB that the state of the ASIC is unknown. It returns the number of rows whose status it
+// changed to unknown.
+func (d *asicState) report(ctx context.Context, why string) (int, error) {
+	n, err := d.marker.MarkUnknown(ctx, unknownText(why), time.Now())
 	if n > 0 || err != nil {
 		d.log.Warn("the state of the ASIC is unknown", "because", why, "rows", n, "error", err)
 	}
 	return n, err
 }
 
-func doubtText(why string) string { return "the state of the ASIC is unknown: " + why }
+func unknownText(why string) string { return "the state of the ASIC is unknown: " + why }
 
 // signs observes syncd for orchagent without sending it requests.
 type signs struct {
-	redis *swss.Redis
-	claim *swss.Claim
-	run   string // name of the syncd run that this run of orchagent works with; "" if unknown, or if it has no name
-	told  bool   // a syncd without a name has received what to poll
+	redis    *swss.Redis
+	claim    *swss.Claim
+	run      string // name of the syncd run that this run of orchagent works with; "" if unknown, or if it has no name
+	reported bool   // a syncd without a name has received what to poll
 }
 
 // look observes syncd. If Redis cannot be read, it reports nothing.
 func (s *signs) look(ctx context.Context) sairedis.Sign {
-	if err := s.claim.Check(ctx); errors.Is(err, swss.ErrAnew) {
+	if err := s.claim.Check(ctx); errors.Is(err, swss.ErrReset) {
 		return sairedis.Sign{Gone: swss.Why(err)}
 	}
 	nothing := sairedis.Sign{Says: true}
@@ -180,7 +180,7 @@ func (s *signs) look(ctx context.Context) sairedis.Sign {
 
 // lookAtNameless observes a syncd without a run name, such as SONiC's.
 func (s *signs) lookAtNameless(ctx context.Context) sairedis.Sign {
-	if !s.told {
+	if !s.reported {
 		return sairedis.Sign{}
 	}
 	if knows, err := sairedis.Knows(ctx, s.redis); err == nil && !knows {
@@ -196,10 +196,10 @@ func (s *signs) await(ctx context.Context, c Common) error {
 		if sign.Gone == "" {
 			return nil
 		}
-		if _, err := c.doubt.tell(ctx, sign.Gone); err != nil {
+		if _, err := c.asicState.report(ctx, sign.Gone); err != nil {
 			return err
 		}
-		c.health.tell(doubtText(sign.Gone))
+		c.health.report(unknownText(sign.Gone))
 		if err := s.claim.Check(ctx); err != nil {
 			return err
 		}

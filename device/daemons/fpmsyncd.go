@@ -28,11 +28,11 @@ func RunFPMSyncd(ctx context.Context, r *swss.Redis, cfg FPMConfig, c Common) er
 		cfg.Listen = fpmsyncd.Address
 	}
 	h := newHealth("fpmsyncd")
-	c.faults = newDesk(h, r, c)
+	c.faults = newFaultController(h, r, c)
 	live := func(ctx context.Context, h *health, claim *swss.Claim) error {
 		return fpmsyncdLife(ctx, r, cfg, c.of(h, claim))
 	}
-	err := runLives(ctx, r, h, logOf(c), live, swss.ApplDB, swss.StateDB)
+	err := runRepeatedly(ctx, r, h, logOf(c), live, swss.ApplDB, swss.StateDB)
 	return errors.Join(err, leave(ctx, r, h))
 }
 
@@ -47,7 +47,7 @@ func fpmsyncdLife(ctx context.Context, r *swss.Redis, cfg FPMConfig, c Common) e
 	var links linkNames
 	s := fpmsyncd.New(fpmsyncd.Config{Daemon: d, Redis: r, Name: links.name, Restart: cfg.Restart})
 	c.health.setLacks(func(context.Context) string { return s.Lacks() })
-	c.health.lives(func(ctx context.Context) error { return d.Do(ctx, func() {}) }, d.Hears, d.Watch())
+	c.health.attach(func(ctx context.Context) error { return d.Do(ctx, func() {}) }, d.Hears, d.Watch())
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return d.Run(ctx) })
 	g.Go(func() error { return s.Serve(ctx, ln, d.Do) })

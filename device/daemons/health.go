@@ -74,20 +74,20 @@ func ReadState(ctx context.Context, r *swss.Redis, name string) (DaemonState, bo
 // A health holds the state that a daemon reports. It is written by one goroutine and read by another.
 type health struct {
 	name, owner string
-	faults      *fault.Desk
+	faults      *fault.Controller
 	clock       func() time.Time
 
 	mu     sync.Mutex
 	state  DaemonState
 	silent bool                            // another process of that name runs, and owns the row
-	alive  func(ctx context.Context) error // fails when the daemon hangs; nil means that it cannot hang
-	// hears returns an error if the daemon receives no change events. nil means that it receives them.
-	hears  func(ctx context.Context) error
-	lacks  func(ctx context.Context) (r string) // returns what else it waits for; nil means nothing
-	watch  *drift.Watch                         // what the current run compares; nil means nothing
-	lacked DaemonState                          // the last reported reason why a running daemon is not ready
-	before drift.State                          // what earlier runs compared
-	heed   func(reason string)                  // receives each reason; nil means that nothing receives it
+	ping   func(ctx context.Context) error // fails when the daemon hangs; nil means that it cannot hang
+	// receives returns an error if the daemon receives no change events. nil means that it receives them.
+	receives func(ctx context.Context) error
+	lacks    func(ctx context.Context) (r string) // returns what else it waits for; nil means nothing
+	watch    *drift.Watch                         // what the current run compares; nil means nothing
+	lacked   DaemonState                          // the last reported reason why a running daemon is not ready
+	before   drift.State                          // what earlier runs compared
+	heed     func(reason string)                  // receives each reason; nil means that nothing receives it
 	// upset is why the daemon did not work, until it has worked again for settleTime. It is zero if it always worked.
 	upset DaemonState
 	news  chan struct{} // holds a value when the state has changed since the last beat
@@ -95,12 +95,12 @@ type health struct {
 
 func newHealth(name string) *health {
 	h := &health{name: name, owner: rand.Text(), clock: time.Now, news: make(chan struct{}, 1)}
-	h.tell("starting")
+	h.report("starting")
 	return h
 }
 
-// tell records the reason why the daemon does not work. "" means that it works.
-func (h *health) tell(reason string) {
+// report records the reason why the daemon does not work. "" means that it works.
+func (h *health) report(reason string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	state := StateReady
@@ -119,14 +119,14 @@ func (h *health) tell(reason string) {
 	}
 }
 
-// lives sets the checks of the daemon's current run, and what that compares.
-func (h *health) lives(alive, hears func(context.Context) error, watch *drift.Watch) {
+// attach sets the checks of the daemon's current run, and what that compares.
+func (h *health) attach(alive, hears func(context.Context) error, watch *drift.Watch) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.watch != nil {
 		h.before = h.watch.State().After(h.before)
 	}
-	h.alive, h.hears, h.watch = alive, hears, watch
+	h.ping, h.receives, h.watch = alive, hears, watch
 }
 
 // setLacks sets the function that returns what else the daemon waits for.
@@ -168,14 +168,14 @@ func (h *health) hurry() {
 	}
 }
 
-// settleTime is how long a daemon must have worked again before it reports that. One that fails every second does
+// debounceTime is how long a daemon must have worked again before it reports that. One that fails every second does
 // not.
-const settleTime = 2 * beatPeriod
+const debounceTime = 2 * beatPeriod
 
-// settled returns the state to report. The caller holds mu.
-func (h *health) settled() DaemonState {
+// debounced returns the state to report. The caller holds mu.
+func (h *health) debounced() DaemonState {
 	if h.state.State == StateReady {
-		if h.upset.Reason != "" && h.clock().Sub(h.state.Since) < settleTime {
+		if h.upset.Reason != "" && h.clock().Sub(h.state.Since) < debounceTime {
 			return h.upset
 		}
 		h.upset = DaemonState{}
@@ -186,7 +186,7 @@ func (h *health) settled() DaemonState {
 // renew writes the rows, if the daemon works.
 func (h *health) renew(ctx context.Context, r *swss.Redis) error {
 	h.mu.Lock()
-	state, silent, alive, watch, before := h.settled(), h.silent, h.alive, h.watch, h.before
+	state, silent, alive, watch, before := h.debounced(), h.silent, h.ping, h.watch, h.before
 	h.mu.Unlock()
 	if silent || alive != nil && alive(ctx) != nil {
 		return nil
@@ -226,7 +226,7 @@ func (h *health) whole(ctx context.Context, state DaemonState, watch *drift.Watc
 		}
 	}
 	h.mu.Lock()
-	hears, lacks := h.hears, h.lacks
+	hears, lacks := h.receives, h.lacks
 	h.mu.Unlock()
 	if hears != nil {
 		beat, cancel := context.WithTimeout(ctx, beatLife/4)
@@ -283,7 +283,7 @@ type Question struct {
 // not live; mgmtd must also answer gNMI. Redis is ready if it accepts writes, and live if it answers.
 func Health(ctx context.Context, q Question) (string, error) {
 	name := q.Name
-	if all := slices.Concat(daemons, beside); name != database && !slices.Contains(all, name) {
+	if all := slices.Concat(daemons, optional); name != database && !slices.Contains(all, name) {
 		return "", fmt.Errorf("%w %q: want one of %v, or %s", ErrNoSuchDaemon, name, all, database)
 	}
 	ctx, cancel := context.WithTimeout(ctx, q.Timeout)

@@ -41,8 +41,8 @@ func TestReadyAndLive(t *testing.T) {
 	})
 	h := newHealth("tammgrd")
 	claimAs(t, r, h)
-	h.tell("")
-	h.lives(func(context.Context) error { return nil }, nil, w)
+	h.report("")
+	h.attach(func(context.Context) error { return nil }, nil, w)
 	now := time.Unix(1000, 0)
 	for _, tt := range []struct {
 		passes   int
@@ -93,7 +93,7 @@ func TestForgedHealth(t *testing.T) {
 	r := server.Open()
 	h := newHealth("orchagent")
 	claimAs(t, r, h)
-	h.tell("")
+	h.report("")
 	rows, client := swss.NewTable(r.DB(swss.StateDB), healthTable), r.DB(swss.StateDB).Client()
 	forged := swss.FieldValues{fieldState: StateReady, fieldOwner: h.owner}
 	for _, tt := range []struct {
@@ -144,16 +144,16 @@ func TestFlappingIsNotReady(t *testing.T) {
 		}
 	}
 	says("waiting starting")
-	h.tell("")
+	h.report("")
 	says("ready ") // immediately after the start
 	for range 5 {
-		h.tell("it fails")
-		h.tell("")
+		h.report("it fails")
+		h.report("")
 		says("waiting it fails")
 		now = now.Add(beatPeriod)
 		says("waiting it fails")
 	}
-	now = now.Add(settleTime)
+	now = now.Add(debounceTime)
 	says("ready ")
 }
 
@@ -184,25 +184,25 @@ func TestHealth(t *testing.T) {
 		for _, tt := range []struct{ reason, want string }{
 			{"starting", name + " is not ready since "}, {"the moon is full", ": the moon is full"}, {"", ""},
 		} {
-			h.tell(tt.reason)
+			h.report(tt.reason)
 			h.renew(t.Context(), r)
 			if err := health(name); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%s, %q: %v", name, tt.reason, err)
 			}
 		}
-		h.lives(nil, func(context.Context) error { return errors.New("it is deaf") }, nil)
+		h.attach(nil, func(context.Context) error { return errors.New("it is deaf") }, nil)
 		h.renew(t.Context(), r)
 		if health(name) == nil || !strings.Contains(health(name).Error(), "connection for notifications") {
 			t.Errorf("%s hears of no changes: %v", name, health(name))
 		}
-		h.lives(func(context.Context) error { return errors.New("it hangs") }, nil, nil)
+		h.attach(func(context.Context) error { return errors.New("it hangs") }, nil, nil)
 		if err := swss.NewTable(r.DB(swss.StateDB), healthTable).Del(t.Context(), name); err != nil {
 			t.Fatal(err)
 		}
 		if h.renew(t.Context(), r); health(name) == nil {
 			t.Errorf("%s is well and hangs", name)
 		}
-		h.lives(nil, nil, nil)
+		h.attach(nil, nil, nil)
 		if h.renew(t.Context(), r); health(name) != nil {
 			t.Errorf("%s works again: %v", name, health(name))
 		}

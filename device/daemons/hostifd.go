@@ -39,7 +39,7 @@ func RunHostIfdOn(ctx context.Context, r *swss.Redis, kernel hostifd.Kernel, soc
 	log := logOf(c)
 	h, host := newHealth("hostifd"), hostifd.NewHost(kernel, log)
 	line := cpuLine{socket: socket, log: log, why: "not connected to the chip yet"}
-	c.faults = newDesk(h, r, c)
+	c.faults = newFaultController(h, r, c)
 	for _, advice := range kernel.Advice() {
 		log.Warn("a setting of the network may keep host interfaces from working", "setting", advice)
 	}
@@ -49,7 +49,7 @@ func RunHostIfdOn(ctx context.Context, r *swss.Redis, kernel hostifd.Kernel, soc
 		live := func(ctx context.Context, h *health, claim *swss.Claim) error {
 			return hostifdLife(ctx, r, kernel, host, &line, c.of(h, claim))
 		}
-		return runLives(running, r, h, log, live, swss.ApplDB, swss.StateDB)
+		return runRepeatedly(running, r, h, log, live, swss.ApplDB, swss.StateDB)
 	})
 	return errors.Join(ended(g.Wait()), host.Close(), leave(ctx, r, h))
 }
@@ -79,10 +79,10 @@ func hostifdLife(
 		return counts.Write(ctx, map[string]swss.FieldValues{"hostifd": row})
 	})
 	c.health.setLacks(func(context.Context) string { return cmp.Or(line.lacks(), s.Lacks()) })
-	c.health.lives(func(ctx context.Context) error { return d.Do(ctx, func() {}) }, d.Hears, d.Watch())
+	c.health.attach(func(ctx context.Context) error { return d.Do(ctx, func() {}) }, d.Hears, d.Watch())
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return d.Run(ctx) })
-	g.Go(func() error { return line.life.live(ctx, life) })
+	g.Go(func() error { return line.daemonRun.serve(ctx, life) })
 	g.Go(func() error {
 		for {
 			err := kernel.Neighbors(ctx, func(n hostifd.Neighbor) { _ = d.Do(ctx, func() { s.Learned(n) }) })
@@ -121,9 +121,9 @@ func hostifdLife(
 
 // A cpuLine is the connection to the CPU port. It is reopened after syncd has ended.
 type cpuLine struct {
-	socket string
-	log    *slog.Logger
-	life   lifeLine
+	socket    string
+	log       *slog.Logger
+	daemonRun runLine
 
 	mu  sync.Mutex
 	why string // why there is no connection; "" if there is one
@@ -135,7 +135,7 @@ func (l *cpuLine) lacks() string {
 	return l.why
 }
 
-func (l *cpuLine) tell(why string) {
+func (l *cpuLine) report(why string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.why == why {
@@ -154,18 +154,18 @@ func (l *cpuLine) run(ctx context.Context, host *hostifd.Host) error {
 	for ctx.Err() == nil {
 		conn, err := cpuport.DialInterfaces(l.socket, "hostifd", host.Hold)
 		if err == nil {
-			l.tell("")
+			l.report("")
 			host.SetKeeper(conn)
-			l.life.connect(ctx, conn)
+			l.daemonRun.connect(ctx, conn)
 			err = l.receive(ctx, conn)
-			l.life.connect(context.WithoutCancel(ctx), nil)
+			l.daemonRun.connect(context.WithoutCancel(ctx), nil)
 			conn.Close()
 		}
 		if ctx.Err() != nil {
 			break // the devices stay with their keeper
 		}
 		host.SetKeeper(nil)
-		l.tell(fmt.Sprintf("the CPU port at %s: %v", l.socket, err))
+		l.report(fmt.Sprintf("the CPU port at %s: %v", l.socket, err))
 		select {
 		case <-ctx.Done():
 		case <-time.After(maxRest / 4):
@@ -185,7 +185,7 @@ func (l *cpuLine) receive(ctx context.Context, conn *cpuport.Conn) error {
 		if err != nil {
 			return err
 		}
-		l.life.receive(ctx, p)
+		l.daemonRun.receive(ctx, p)
 	}
 }
 
@@ -198,67 +198,67 @@ type hostLife struct {
 	reports *reports.Sender
 }
 
-// A lifeLine connects the current run of the daemon to the CPU port, which exists only while syncd runs.
-type lifeLine struct {
+// A runLine connects the current run of the daemon to the CPU port, which exists only while syncd runs.
+type runLine struct {
 	mu   sync.Mutex
 	conn *cpuport.Conn // nil means that there is none
-	life *hostLife     // nil means that there is none
+	run  *hostLife     // nil means that there is none
 }
 
-// live connects this run to the CPU port until ctx ends.
-func (l *lifeLine) live(ctx context.Context, life *hostLife) error {
+// serve connects this run to the CPU port until ctx ends.
+func (l *runLine) serve(ctx context.Context, life *hostLife) error {
 	l.mu.Lock()
-	l.life = life
-	err := l.tell(ctx)
+	l.run = life
+	err := l.report(ctx)
 	l.mu.Unlock()
 	<-ctx.Done()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.life = nil
+	l.run = nil
 	return ended(err)
 }
 
 // connect sets the connection to the CPU port; nil means that there is none any more.
-func (l *lifeLine) connect(ctx context.Context, conn *cpuport.Conn) {
+func (l *runLine) connect(ctx context.Context, conn *cpuport.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.conn = conn
-	_ = l.tell(ctx) // a run that has ended does not need it
+	_ = l.report(ctx) // a run that has ended does not need it
 }
 
-func (l *lifeLine) tell(ctx context.Context) error {
-	if l.life == nil {
+func (l *runLine) report(ctx context.Context) error {
+	if l.run == nil {
 		return nil
 	}
 	var line lacpd.Sender
 	if l.conn != nil {
 		line = l.conn
 	}
-	return l.life.d.Do(ctx, func() {
-		l.life.lacp.SetLine(line)
-		l.life.lldp.SetLine(line)
-		l.life.sync.SetLine(line)
+	return l.run.d.Do(ctx, func() {
+		l.run.lacp.SetLine(line)
+		l.run.lldp.SetLine(line)
+		l.run.sync.SetLine(line)
 	})
 }
 
 // receive passes a frame to its consumer.
-func (l *lifeLine) receive(ctx context.Context, p cpuport.Packet) {
+func (l *runLine) receive(ctx context.Context, p cpuport.Packet) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.life == nil {
+	if l.run == nil {
 		return
 	}
-	_ = l.life.d.Do(ctx, func() { // a run that has ended needs no frame
+	_ = l.run.d.Do(ctx, func() { // a run that has ended needs no frame
 		switch {
 		case reports.Is(&p):
-			l.life.reports.Receive(p)
+			l.run.reports.Receive(p)
 		case p.Len != len(p.Data): // truncated
 		case lacpd.Is(p.Data):
-			l.life.lacp.Receive(p.Port, p.Data)
+			l.run.lacp.Receive(p.Port, p.Data)
 		case lldpd.Is(p.Data):
-			l.life.lldp.Receive(p.Port, p.Data)
+			l.run.lldp.Receive(p.Port, p.Data)
 		default:
-			l.life.sync.Heard(&p)
+			l.run.sync.Received(&p)
 		}
 	})
 }

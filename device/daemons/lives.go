@@ -20,14 +20,14 @@ const (
 	goodRun  = 10 * time.Second // after a run as long as this, the next one starts soon
 )
 
-// A life is one run of a daemon, from start to end. It keeps no state of an earlier run. claim is the daemon's mark in
-// the databases.
-type life func(ctx context.Context, h *health, claim *swss.Claim) error
+// A daemonRun is one run of a daemon, from start to end. It keeps no state of an earlier run. claim is the daemon's
+// mark in the databases.
+type daemonRun func(ctx context.Context, h *health, claim *swss.Claim) error
 
-// runLives runs a daemon until ctx ends, one run after the other. A run starts when its databases accept writes. It
-// ends when a database was emptied, replaced, or claimed by another process, or when the ASIC's state is unknown. It
+// runRepeatedly runs a daemon until ctx ends, one run after the other. A run starts when its databases accept writes.
+// It ends when a database was emptied, replaced, or claimed by another process, or when the ASIC's state is unknown. It
 // also ends when the connection to Redis was lost before it had begun.
-func runLives(ctx context.Context, r *swss.Redis, h *health, log *slog.Logger, live life, dbs ...swss.DBName) error {
+func runRepeatedly(ctx context.Context, r *swss.Redis, h *health, log *slog.Logger, live daemonRun, dbs ...swss.DBName) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return h.beat(ctx, r, log) })
 	g.Go(func() error { return h.faults.Run(ctx) })
@@ -50,7 +50,7 @@ func runLives(ctx context.Context, r *swss.Redis, h *health, log *slog.Logger, l
 			case time.Since(start) > goodRun:
 				rest = minRest
 			}
-			h.tell(why)
+			h.report(why)
 			log.Warn(h.name+" starts again", "because", why)
 			if _, err := r.Mend(ctx); err != nil {
 				log.Warn(h.name+": mending", "error", err)
@@ -68,8 +68,8 @@ func runLives(ctx context.Context, r *swss.Redis, h *health, log *slog.Logger, l
 	return ended(g.Wait())
 }
 
-func oneLife(ctx context.Context, r *swss.Redis, h *health, live life, dbs []swss.DBName) error {
-	defer h.lives(nil, nil, nil)
+func oneLife(ctx context.Context, r *swss.Redis, h *health, live daemonRun, dbs []swss.DBName) error {
+	defer h.attach(nil, nil, nil)
 	claim, err := r.Claim(ctx, h.name, h.owner, dbs...)
 	if err != nil {
 		return err
@@ -79,13 +79,13 @@ func oneLife(ctx context.Context, r *swss.Redis, h *health, live life, dbs []sws
 
 // Waits between runs that end to heal drift. Drift that a new run does not heal must not end the next one soon.
 const (
-	minAnew = time.Minute
-	maxAnew = time.Hour
+	minRestart = time.Minute
+	maxRestart = time.Hour
 )
 
-// seldom returns a function that reports whether a restart is allowed now. It allows the first immediately, the next
+// backoff returns a function that reports whether a restart is allowed now. It allows the first immediately, the next
 // after a minute, then two, four, up to an hour. After an hour without requests, it starts over.
-func seldom(clock func() time.Time) func() bool {
+func backoff(clock func() time.Time) func() bool {
 	var next time.Time
 	var wait time.Duration
 	return func() bool {
@@ -93,8 +93,8 @@ func seldom(clock func() time.Time) func() bool {
 		if now.Before(next) {
 			return false
 		}
-		if wait = min(max(2*wait, minAnew), maxAnew); now.Sub(next) > maxAnew {
-			wait = minAnew
+		if wait = min(max(2*wait, minRestart), maxRestart); now.Sub(next) > maxRestart {
+			wait = minRestart
 		}
 		next = now.Add(wait)
 		return true
@@ -103,7 +103,7 @@ func seldom(clock func() time.Time) func() bool {
 
 // mayHeal reports whether another run may succeed.
 func mayHeal(err error) bool {
-	return errors.Is(err, swss.ErrAnew) || errors.Is(err, swss.ErrUnavailable) || errors.Is(err, sairedis.ErrUnknown) ||
+	return errors.Is(err, swss.ErrReset) || errors.Is(err, swss.ErrUnavailable) || errors.Is(err, sairedis.ErrUnknown) ||
 		swss.IsMisuse(err) || swss.Why(err) != err.Error()
 }
 

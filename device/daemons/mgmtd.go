@@ -69,12 +69,12 @@ func ServeMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server, own *switchpa
 ) error {
 	c = c.Named("mgmtd")
 	h, a := newHealth("mgmtd"), NewAlarms(r)
-	newDesk(h, r, c)
+	newFaultController(h, r, c)
 	h.heed = s.Refuse
 	a.standby, a.troubles = h.isSilent, s.Troubles
 	a.warn = func(text string) { logOf(c).Warn(text) }
 	live := func(ctx context.Context, h *health, claim *swss.Claim) error {
-		err := s.Live(ctx, claim, h.tell)
+		err := s.Live(ctx, claim, h.report)
 		if ctx.Err() == nil {
 			a.lost(err)
 		}
@@ -115,7 +115,7 @@ func ServeMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server, own *switchpa
 	}
 	g.Go(func() error {
 		// mgmtd does not read the last two, but raises an alarm when they are emptied.
-		return runLives(ctx, r, h, logOf(c), live, append(mgmt.Databases(), swss.ASICDB, swss.FlexCounterDB)...)
+		return runRepeatedly(ctx, r, h, logOf(c), live, append(mgmt.Databases(), swss.ASICDB, swss.FlexCounterDB)...)
 	})
 	return ended(g.Wait())
 }

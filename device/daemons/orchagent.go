@@ -36,19 +36,19 @@ import (
 
 // An Orchagent is the daemon orchagent: APPL_DB to SAI.
 type Orchagent struct {
-	Daemon  *orch.Daemon
-	asic    *sairedis.Agent
-	ports   *portsorch.Orch
-	routes  *routeorch.Orch
-	fdb     *fdborch.Orch
-	qos     *qosorch.Orch
-	mirrors *mirrororch.Orch
-	traps   *copporch.Orch
-	samples *sfloworch.Orch
-	drops   *debugcounter.Orch
-	tam     []tamOrch // the orchs of all TAM features
-	rec     planOrch  // the one of tam for table recording
-	doubt   *doubt    // that the ASIC's state is unknown; nil means that this is not reported
+	Daemon    *orch.Daemon
+	asic      *sairedis.Agent
+	ports     *portsorch.Orch
+	routes    *routeorch.Orch
+	fdb       *fdborch.Orch
+	qos       *qosorch.Orch
+	mirrors   *mirrororch.Orch
+	traps     *copporch.Orch
+	samples   *sfloworch.Orch
+	drops     *debugcounter.Orch
+	tam       []tamOrch  // the orchs of all TAM features
+	rec       planOrch   // the one of tam for table recording
+	asicState *asicState // that the ASIC's state is unknown; nil means that this is not reported
 }
 
 // A tamOrch is the orch of a TAM feature. It is an interface to save compile time. A package that uses the concrete
@@ -72,8 +72,8 @@ type planOrch interface {
 // handled.
 func NewOrchagent(ctx context.Context, r *swss.Redis, c Common) (*Orchagent, error) {
 	opts := sairedis.ClientOptions{Recorder: c.Rec, Logger: c.Log}
-	if c.doubt != nil {
-		opts.Sign, opts.Doubt = c.syncd.look, c.doubt.say
+	if c.asicState != nil {
+		opts.Sign, opts.ASICUnknown = c.syncd.look, c.asicState.say
 	}
 	client, err := sairedis.NewClient(ctx, r, opts)
 	if err != nil {
@@ -88,7 +88,7 @@ func NewOrchagent(ctx context.Context, r *swss.Redis, c Common) (*Orchagent, err
 			return nil, errors.Join(err, asic.Close())
 		}
 	}
-	o := &Orchagent{Daemon: orch.NewDaemon("orchagent", r, c.Options()), asic: asic, doubt: c.doubt}
+	o := &Orchagent{Daemon: orch.NewDaemon("orchagent", r, c.Options()), asic: asic, asicState: c.asicState}
 	o.Daemon.Watch().Add(asic.Compared(c.Renew))
 	if err := o.assemble(ctx, r); err != nil {
 		return nil, errors.Join(err, o.Close())
@@ -282,8 +282,8 @@ func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
 	} else if err := o.fdb.ViewApplied(ctx); err != nil {
 		return err
 	}
-	if o.doubt != nil {
-		o.doubt.applied()
+	if o.asicState != nil {
+		o.asicState.applied()
 	}
 	for _, feature := range o.tam {
 		feature.ViewApplied()
@@ -347,36 +347,36 @@ func (p routerPorts) Up(name string) bool {
 // is unknown. STATE_DB then reports that, and orchagent starts again once there is a syncd, as in SONiC.
 func RunOrchagent(ctx context.Context, r *swss.Redis, c Common) error {
 	c = c.Named("orchagent")
-	c.Renew = seldom(time.Now)
+	c.Renew = backoff(time.Now)
 	h, untold := newHealth("orchagent"), ""
-	c.faults = newDesk(h, r, c)
+	c.faults = newFaultController(h, r, c)
 	others := strangers{redis: r, log: logOf(c)}
 	live := func(ctx context.Context, h *health, claim *swss.Claim) error {
 		c := c.of(h, claim)
-		c.doubt, c.syncd = newDoubt(r, h, logOf(c)), &signs{redis: r, claim: claim}
-		h.setLacks(c.doubt.lacks)
-		c.doubt.tells = func(why string) { h.tell(cmp.Or(why, "starting")) }
+		c.asicState, c.syncd = newASICState(r, h, logOf(c)), &signs{redis: r, claim: claim}
+		h.setLacks(c.asicState.lacks)
+		c.asicState.reports = func(why string) { h.report(cmp.Or(why, "starting")) }
 		if untold != "" { // the reason could not be written, since Redis was away
-			if _, err := c.doubt.tell(ctx, untold); err != nil {
+			if _, err := c.asicState.report(ctx, untold); err != nil {
 				return err
 			}
 			untold = ""
 		}
-		if err := others.leave(ctx, func(why string) { h.tell(doubtText(why)) }); err != nil {
+		if err := others.leave(ctx, func(why string) { h.report(unknownText(why)) }); err != nil {
 			return err
 		}
 		began := time.Now()
 		err := orchagentLife(ctx, r, c)
 		others.met(errors.Is(err, sairedis.ErrStrangers), time.Since(began))
 		if ctx.Err() == nil && errors.Is(err, sairedis.ErrUnknown) {
-			untold = cmp.Or(c.doubt.why(), err.Error())
-			if _, err := c.doubt.tell(ctx, untold); err == nil {
+			untold = cmp.Or(c.asicState.why(), err.Error())
+			if _, err := c.asicState.report(ctx, untold); err == nil {
 				untold = ""
 			}
 		}
 		return err
 	}
-	return runLives(ctx, r, h, logOf(c), live,
+	return runRepeatedly(ctx, r, h, logOf(c), live,
 		swss.ApplDB, swss.ASICDB, swss.StateDB, swss.CountersDB, swss.FlexCounterDB)
 }
 
@@ -390,7 +390,7 @@ func orchagentLife(ctx context.Context, r *swss.Redis, c Common) error {
 	told := make(chan struct{})
 	go func() {
 		defer close(told)
-		c.doubt.run(telling, func(ctx context.Context) error {
+		c.asicState.run(telling, func(ctx context.Context) error {
 			select {
 			case <-began:
 				return o.tellPorts(ctx)
@@ -405,15 +405,15 @@ func orchagentLife(ctx context.Context, r *swss.Redis, c Common) error {
 	}()
 	o, err := NewOrchagent(ctx, r, c)
 	if err != nil {
-		return fmt.Errorf("%w: %w", err, swss.ErrAnew)
+		return fmt.Errorf("%w: %w", err, swss.ErrReset)
 	}
 	defer o.Close()
 	if err := o.Start(ctx, time.Now()); err != nil {
-		return fmt.Errorf("%w: %w", err, swss.ErrAnew)
+		return fmt.Errorf("%w: %w", err, swss.ErrReset)
 	}
-	c.syncd.told = true
+	c.syncd.reported = true
 	close(began)
-	c.health.lives(c.alive(o), o.Daemon.Hears, o.Daemon.Watch())
+	c.health.attach(c.alive(o), o.Daemon.Hears, o.Daemon.Watch())
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return o.Daemon.Run(ctx) })
 	g.Go(func() error { return o.asic.Client().Lost(ctx) })
@@ -427,7 +427,7 @@ func (c Common) alive(o *Orchagent) func(context.Context) error {
 			turn, cancel := context.WithTimeout(ctx, beatPeriod/2)
 			err := o.Daemon.Do(turn, func() {})
 			cancel()
-			if err == nil || ctx.Err() != nil || c.doubt.why() != "" {
+			if err == nil || ctx.Err() != nil || c.asicState.why() != "" {
 				return ctx.Err()
 			}
 		}
@@ -437,8 +437,8 @@ func (c Common) alive(o *Orchagent) func(context.Context) error {
 // met records which syncd this run of orchagent works with. If the view is built again, rows that are in force
 // according to STATE_DB may not be.
 func (c Common) met(ctx context.Context, asic *sairedis.Agent) error {
-	if why := asic.Anew(); why != "" {
-		if _, err := c.doubt.tell(ctx, "its view is built again, because "+why); err != nil {
+	if why := asic.RebuildReason(); why != "" {
+		if _, err := c.asicState.report(ctx, "its view is built again, because "+why); err != nil {
 			return err
 		}
 	}
@@ -449,6 +449,6 @@ func (c Common) met(ctx context.Context, asic *sairedis.Agent) error {
 
 // tellPorts reports the state of ports and LAGs again, after the state of the ASIC was unknown.
 func (o *Orchagent) tellPorts(ctx context.Context) (err error) {
-	doErr := o.Daemon.Do(ctx, func() { err = o.ports.Tell(ctx) })
+	doErr := o.Daemon.Do(ctx, func() { err = o.ports.Report(ctx) })
 	return errors.Join(doErr, err)
 }

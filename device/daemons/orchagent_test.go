@@ -23,7 +23,7 @@ func TestDoubtBeforeTheViewIsApplied(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d, told := newDoubt(r, &health{owner: "me", news: make(chan struct{}, 1)}, logOf(Common{})), make(chan struct{})
+	d, told := newASICState(r, &health{owner: "me", news: make(chan struct{}, 1)}, logOf(Common{})), make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go d.run(ctx, func(context.Context) error { told <- struct{}{}; return nil })

@@ -52,15 +52,15 @@ type ChipConfig struct {
 // wall clock. Chip and ASIC_DB belong together. When they no longer match, syncd starts again with a new chip.
 func RunSyncd(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) error {
 	c = c.Named("syncd")
-	c.Renew = seldom(time.Now)
+	c.Renew = backoff(time.Now)
 	h := newHealth("syncd")
-	c.faults = newDesk(h, r, c)
+	c.faults = newFaultController(h, r, c)
 	live := func(ctx context.Context, h *health, claim *swss.Claim) error {
 		return syncdLife(ctx, r, cfg, c.of(h, claim))
 	}
 	lives := func(ctx context.Context) error {
 		// ASIC_DB has a journal instead
-		return runLives(ctx, r, h, logOf(c), live, swss.CountersDB, swss.FlexCounterDB)
+		return runRepeatedly(ctx, r, h, logOf(c), live, swss.CountersDB, swss.FlexCounterDB)
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	cfg.netdevs = newNetdevs(cfg.Devices, c.Log)
@@ -115,7 +115,7 @@ func syncdLife(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) err
 	defer cfg.netdevs.reset()
 	syncd := NewSyncd(r, c.Layered(chip), c)
 	alive := func(context.Context) error { chip.Now(); return nil } // blocks while a call hangs in the chip
-	c.health.lives(alive, nil, syncd.Watch)
+	c.health.attach(alive, nil, syncd.Watch)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return serve(ctx, syncd) })
 	g.Go(func() error {
@@ -154,7 +154,7 @@ func serve(ctx context.Context, syncd *sairedis.Server) error {
 func RunSyncdOn(ctx context.Context, r *swss.Redis, asic sai.API, c Common) error {
 	c = c.Named("syncd")
 	h, used := newHealth("syncd"), false
-	c.faults = newDesk(h, r, c)
+	c.faults = newFaultController(h, r, c)
 	live := func(ctx context.Context, h *health, claim *swss.Claim) error {
 		if used {
 			return errors.New("syncd cannot start again, because its ASIC is no longer in its initial state")
@@ -162,17 +162,17 @@ func RunSyncdOn(ctx context.Context, r *swss.Redis, asic sai.API, c Common) erro
 		used = true
 		c := c.of(h, claim)
 		syncd := NewSyncd(r, c.Layered(asic), c)
-		h.lives(nil, nil, syncd.Watch)
+		h.attach(nil, nil, syncd.Watch)
 		return serve(ctx, syncd)
 	}
-	return runLives(ctx, r, h, logOf(c), live, swss.CountersDB, swss.FlexCounterDB)
+	return runRepeatedly(ctx, r, h, logOf(c), live, swss.CountersDB, swss.FlexCounterDB)
 }
 
 // NewSyncd returns the daemon syncd for an ASIC.
 func NewSyncd(r *swss.Redis, asic sai.API, c Common) *sairedis.Server {
 	opts := sairedis.ServerOptions{TempView: true, Renew: c.Renew, Logger: c.Log, Now: c.Now}
 	if c.health != nil {
-		opts.Run, opts.Tell = c.health.owner, c.health.tell
+		opts.Run, opts.Report = c.health.owner, c.health.report
 	}
 	s := sairedis.NewServer(r, asic, opts)
 	alone := 0

@@ -64,7 +64,7 @@ func NewSFlowTestOn(t *testing.T, config device.ConfigDB) *SFlowTest {
 	x.Sim = s
 	t.Cleanup(func() { s.Close() })
 	s.Chip.SetOutput(func(o *saisim.Out) { s.Punt(o) })
-	NoError(t, s.Settle(t.Context()))
+	NoError(t, s.RunUntilIdle(t.Context()))
 	return x
 }
 

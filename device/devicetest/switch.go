@@ -66,10 +66,10 @@ func Row(t testing.TB, r *swss.Redis, db swss.DBName, table, key string) swss.Fi
 	return row
 }
 
-// Settle steps the daemons until none has work left.
-func Settle(t *testing.T, s *device.Sim) {
+// RunUntilIdle steps the daemons until none has work left.
+func RunUntilIdle(t *testing.T, s *device.Sim) {
 	t.Helper()
-	NoError(t, s.Settle(t.Context()))
+	NoError(t, s.RunUntilIdle(t.Context()))
 }
 
 // Drain advances until the chip is empty, then polls all counters.

@@ -52,8 +52,8 @@ type Config struct {
 	Now     func() time.Time
 }
 
-// A patient is an installation, with the facts learnt so far.
-type patient struct {
+// A installation is an installation, with the facts learnt so far.
+type installation struct {
 	Config
 	r    *swss.Redis
 	info map[string]string // INFO of the server of CONFIG_DB
@@ -88,13 +88,13 @@ func unknown(format string, args ...any) answer {
 type check struct {
 	name  string
 	redis bool // requires a Redis that answers
-	run   func(context.Context, *patient) answer
+	run   func(context.Context, *installation) answer
 }
 
 func checks() []check {
 	list := append(redisChecks(), databaseChecks()...)
 	for _, name := range daemons.Daemons() {
-		list = append(list, check{name, true, func(ctx context.Context, p *patient) answer {
+		list = append(list, check{name, true, func(ctx context.Context, p *installation) answer {
 			return daemon(ctx, p, name)
 		}})
 	}
@@ -104,17 +104,17 @@ func checks() []check {
 // Run makes all checks, one after the other. All have the same timeout, and a failed check does not prevent those that
 // follow.
 func Run(ctx context.Context, cfg Config) Report {
-	p := &patient{Config: cfg, r: swss.Look(cfg.Redis), proc: "/proc"}
+	p := &installation{Config: cfg, r: swss.Look(cfg.Redis), proc: "/proc"}
 	defer p.r.Close()
 	list := checks()
 	others, _ := daemons.BesideHere(ctx, p.r) // if this fails, other checks report it
 	for _, name := range others {
-		list = append(list, check{name, true, func(ctx context.Context, p *patient) answer { return daemon(ctx, p, name) }})
+		list = append(list, check{name, true, func(ctx context.Context, p *installation) answer { return daemon(ctx, p, name) }})
 	}
 	return p.examine(ctx, list)
 }
 
-func (p *patient) examine(ctx context.Context, list []check) Report {
+func (p *installation) examine(ctx context.Context, list []check) Report {
 	report := Report{Time: p.Now().UTC(), Version: p.Version, Count: map[Verdict]int{}}
 	// The first check is whether Redis answers. It runs like all others.
 	answers := true
@@ -150,7 +150,7 @@ func printable(s string) string {
 
 // bounded makes one check. It abandons a check that ignores its context, such as a stat of a dead network file
 // system.
-func (p *patient) bounded(ctx context.Context, c check) answer {
+func (p *installation) bounded(ctx context.Context, c check) answer {
 	ctx, cancel := context.WithTimeout(ctx, p.Timeout)
 	defer cancel()
 	done := make(chan answer, 1)

@@ -27,13 +27,13 @@ import (
 )
 
 // newPatient returns an installation of which only Redis exists.
-func newPatient(t *testing.T, addr string) *patient {
+func newPatient(t *testing.T, addr string) *installation {
 	t.Helper()
 	conf, err := swss.DefaultConfig(addr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &patient{r: swss.Look(conf), proc: t.TempDir(), Config: Config{
+	p := &installation{r: swss.Look(conf), proc: t.TempDir(), Config: Config{
 		Redis: conf, GNMI: "127.0.0.1:1", Data: t.TempDir(), Version: "v1", Timeout: 20 * time.Second, Now: time.Now,
 	}}
 	t.Cleanup(func() { p.r.Close() })
@@ -41,7 +41,7 @@ func newPatient(t *testing.T, addr string) *patient {
 }
 
 // ask makes one check by its name, after that of Redis.
-func (p *patient) ask(t *testing.T, name string) answer {
+func (p *installation) ask(t *testing.T, name string) answer {
 	t.Helper()
 	list := checks()
 	p.bounded(t.Context(), list[0])
@@ -204,7 +204,7 @@ func command(t *testing.T, server *swsstest.Server, line string) {
 // Findings from server information that no server here can be made to report.
 func TestWhatRedisSays(t *testing.T) {
 	for _, tt := range []struct {
-		check      func(context.Context, *patient) answer
+		check      func(context.Context, *installation) answer
 		info, conf map[string]string
 		verdict    Verdict
 		word       string
@@ -240,7 +240,7 @@ func TestWhatRedisSays(t *testing.T) {
 		{clients, map[string]string{"connected_clients": "1", "rejected_connections": "2"},
 			map[string]string{"maxclients": "9"}, Warning, "2 connections"},
 	} {
-		p := &patient{info: tt.info, conf: tt.conf}
+		p := &installation{info: tt.info, conf: tt.conf}
 		tt.check(t.Context(), p).is(t, fmt.Sprint(tt.info, tt.conf), tt.verdict, tt.word)
 	}
 }
@@ -268,12 +268,12 @@ func TestWithoutRedis(t *testing.T) {
 
 // A check that hangs is abandoned, and the next one is made.
 func TestHangingCheck(t *testing.T) {
-	p := &patient{Config: Config{Timeout: time.Millisecond, Now: time.Now}}
+	p := &installation{Config: Config{Timeout: time.Millisecond, Now: time.Now}}
 	never := make(chan struct{})
 	defer close(never)
 	report := p.examine(t.Context(), []check{
-		{"dead file system", false, func(context.Context, *patient) answer { <-never; return well("") }},
-		{"hostile words", false, func(context.Context, *patient) answer { return well("a\x1b[2Jb\xff") }},
+		{"dead file system", false, func(context.Context, *installation) answer { <-never; return well("") }},
+		{"hostile words", false, func(context.Context, *installation) answer { return well("a\x1b[2Jb\xff") }},
 	})
 	if f := report.Findings[0]; f.Verdict != NotKnown {
 		t.Errorf("%+v", f)

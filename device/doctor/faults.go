@@ -10,8 +10,8 @@ import (
 )
 
 // faults checks for deliberately injected faults.
-func faults(ctx context.Context, p *patient) answer {
-	told, unread, err := fault.Told(ctx, p.r)
+func faults(ctx context.Context, p *installation) answer {
+	told, unread, err := fault.Reported(ctx, p.r)
 	if err != nil {
 		return unknown("%s", swss.Why(err))
 	}

@@ -32,7 +32,7 @@ func hostChecks() []check {
 	}
 }
 
-func gnmiPort(ctx context.Context, p *patient) answer {
+func gnmiPort(ctx context.Context, p *installation) answer {
 	if err := mgmt.Probe(ctx, p.GNMI); err != nil {
 		return fail("tamtam run mgmtd, or give its address with --gnmi", "%v", err)
 	}
@@ -44,7 +44,7 @@ func gnmiPort(ctx context.Context, p *patient) answer {
 const renewAhead = 30 * 24 * time.Hour
 
 // certificate checks the gNMI server's certificate: its validity, and whether our CA has signed it.
-func certificate(ctx context.Context, p *patient) answer {
+func certificate(ctx context.Context, p *installation) answer {
 	// Any certificate is accepted here; it is judged below.
 	conf := &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}, MinVersion: tls.VersionTLS12}
 	conn, err := (&tls.Dialer{Config: conf}).DialContext(ctx, "tcp", p.GNMI)
@@ -62,7 +62,7 @@ func certificate(ctx context.Context, p *patient) answer {
 	return p.judge(conn.(*tls.Conn).ConnectionState().PeerCertificates)
 }
 
-func (p *patient) judge(chain []*x509.Certificate) answer {
+func (p *installation) judge(chain []*x509.Certificate) answer {
 	if len(chain) == 0 {
 		return fail("read mgmtd's log with --verbose", "the server shows no certificate")
 	}
@@ -84,7 +84,7 @@ func (p *patient) judge(chain []*x509.Certificate) answer {
 	return well("valid until %s", until)
 }
 
-func (p *patient) verify(chain []*x509.Certificate) answer {
+func (p *installation) verify(chain []*x509.Certificate) answer {
 	file := p.CA
 	if file == "" {
 		file = filepath.Join(p.Data, "ca.pem")
@@ -108,7 +108,7 @@ func (p *patient) verify(chain []*x509.Certificate) answer {
 	return well("")
 }
 
-func users(_ context.Context, p *patient) answer {
+func users(_ context.Context, p *installation) answer {
 	if p.Users == "" {
 		return unknown("the file of users was not given (--users)")
 	}
@@ -145,7 +145,7 @@ func users(_ context.Context, p *patient) answer {
 }
 
 // rolesOf checks the roles of the users.
-func rolesOf(users []access.User, p *patient) (a answer, wrong bool) {
+func rolesOf(users []access.User, p *installation) (a answer, wrong bool) {
 	var lines io.Reader
 	if p.Roles != "" {
 		f, err := os.Open(p.Roles)
@@ -170,7 +170,7 @@ func rolesOf(users []access.User, p *patient) (a answer, wrong bool) {
 }
 
 // dataDir checks the directory and the keys in it.
-func dataDir(_ context.Context, p *patient) answer {
+func dataDir(_ context.Context, p *installation) answer {
 	info, err := os.Stat(p.Data)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -200,7 +200,7 @@ func dataDir(_ context.Context, p *patient) answer {
 
 const leastFree = 64 << 20
 
-func freeSpace(_ context.Context, p *patient) answer {
+func freeSpace(_ context.Context, p *installation) answer {
 	free, err := freeBytes(p.Data)
 	if err != nil {
 		return unknown("%v", err)
@@ -220,7 +220,7 @@ func judgeFree(dir string, free uint64) answer {
 }
 
 // processes looks for a daemon that runs twice in one network on the same Redis.
-func processes(_ context.Context, p *patient) answer {
+func processes(_ context.Context, p *installation) answer {
 	list, err := tamtams(p.proc)
 	if err != nil {
 		return unknown("%v", err)
@@ -244,7 +244,7 @@ func processes(_ context.Context, p *patient) answer {
 
 const leastFiles = 1024
 
-func descriptors(_ context.Context, p *patient) answer {
+func descriptors(_ context.Context, p *installation) answer {
 	list, err := tamtams(p.proc)
 	if err != nil || len(list) == 0 {
 		return unknown("no daemon of tamtam is to be seen on this machine, or in this container")
@@ -269,7 +269,7 @@ func descriptors(_ context.Context, p *patient) answer {
 }
 
 // versions compares the executable of each daemon with this one.
-func versions(_ context.Context, p *patient) answer {
+func versions(_ context.Context, p *installation) answer {
 	list, err := tamtams(p.proc)
 	if err != nil || len(list) == 0 {
 		return unknown("this is %s; no daemon is to be seen on this machine, or in this container", p.Version)
@@ -286,7 +286,7 @@ func versions(_ context.Context, p *patient) answer {
 	return well("all run %s", p.Version)
 }
 
-func livePorts(_ context.Context, p *patient) answer {
+func livePorts(_ context.Context, p *installation) answer {
 	list, err := tamtams(p.proc)
 	if err != nil || len(list) == 0 {
 		return unknown("no daemon of tamtam is to be seen on this machine, or in this container")

@@ -29,7 +29,7 @@ func TestDropBookBalances(t *testing.T) {
 		}
 		s := devicetest.NewSim(t, device.SimConfig{Config: g.config, Profile: profile.Small()})
 		s.Chip.SetOutput(func(*saisim.Out) {})
-		devicetest.Settle(t, s)
+		devicetest.RunUntilIdle(t, s)
 		shows := devicetest.StartShows(t, s)
 		receive := func(port string, data []byte) {
 			id, _ := s.Chip.PortByName(port)

@@ -307,7 +307,7 @@ func (f *fated) act() {
 		"VLAN_MEMBER|Vlan10|Ethernet3").Err(); err != nil {
 		f.Fatal(err)
 	}
-	devicetest.Settle(f.T, f.Sim)
+	devicetest.RunUntilIdle(f.T, f.Sim)
 }
 
 // fateProgram drops by UDP port in both pipes.

@@ -86,7 +86,7 @@ func newFated(t *testing.T, c device.ConfigDB, ports string, saw map[string]int)
 		drops: fateCounts{}, discards: fateCounts{}, saw: saw, reasons: reasons}
 	f.recorder = &recorder{T: t, raw: map[uint64][]byte{}}
 	f.Sim = devicetest.NewSim(t, device.SimConfig{Config: c, Profile: prof, Start: time.Unix(1000, 0), SFlow: f.sflowed})
-	devicetest.Settle(t, f.Sim)
+	devicetest.RunUntilIdle(t, f.Sim)
 	problems, err := device.Problems(t.Context(), f.Redis)
 	if err != nil {
 		t.Fatal(err)
@@ -141,7 +141,7 @@ func (f *fated) set(row string, fields swss.FieldValues) {
 		f.config[table][key] = fields
 		devicetest.NoError(f.T, db.HSet(f.Context(), row, map[string]string(fields)).Err())
 	}
-	devicetest.Settle(f.T, f.Sim)
+	devicetest.RunUntilIdle(f.T, f.Sim)
 	old := f.model
 	f.model = newFateModel(f.config)
 	f.model.fateBeyond = old.fateBeyond

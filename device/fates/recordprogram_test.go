@@ -15,7 +15,7 @@ import (
 // plan that syncd restores is for a graph that no longer exists, and is created again too.
 func TestRecordingOfAProgram(t *testing.T) {
 	s := devicetest.NewSim(t, device.SimConfig{Config: devicetest.RecordedPorts("mode", "exec+hit", "phv", "32")})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	id := func() string {
 		t.Helper()
 		devicetest.NoError(t, s.Poll(t.Context()))

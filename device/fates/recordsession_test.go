@@ -96,7 +96,7 @@ func TestRecordingSession(t *testing.T) {
 // After the restart of any daemon, the session is active again and reports that.
 func TestRecordingSurvivesRestarts(t *testing.T) {
 	s := devicetest.NewSim(t, device.SimConfig{Config: devicetest.RecordedPorts()})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	wantStatus := func(after string) {
 		t.Helper()
 		row, _, err := swss.NewTable(s.Redis.DB(swss.StateDB), schema.StateTAMTableRecord).Get(t.Context(), "s")
@@ -115,7 +115,7 @@ func TestRecordingSurvivesRestarts(t *testing.T) {
 		{"a restart of syncd", func() error { return s.RestartSyncd(t.Context()) }},
 	} {
 		devicetest.NoError(t, c.restart())
-		devicetest.Settle(t, s)
+		devicetest.RunUntilIdle(t, s)
 		wantStatus(c.name)
 		if after := devicetest.View(t, s); after != before {
 			t.Errorf("after %s:\n%s", c.name, cmp.Diff(strings.Split(before, "\n"), strings.Split(after, "\n")))

@@ -91,7 +91,7 @@ func newRecordingWith(t *testing.T, profile profile.Profile, program *pipe.Progr
 	if program != nil {
 		devicetest.NoError(t, r.Chip.Control(r.Chip.Now(), saisim.Batch{Batch: pipe.Batch{Program: program}}))
 	}
-	devicetest.Settle(t, r.Sim)
+	devicetest.RunUntilIdle(t, r.Sim)
 	r.Chip.SetObserver(r.see)
 	r.Chip.SetOutput(func(o *saisim.Out) {
 		if o.Port == collectorPort {

@@ -25,30 +25,30 @@ const (
 	patience = 5 * time.Second // limit for one request to Redis
 )
 
-// A Desk is the fault controller of one daemon. It handles requests to inject faults, and reports the injected ones. A
-// nil Desk accepts no requests and has no faults.
-type Desk struct {
+// A Controller is the fault controller of one daemon. It handles requests to inject faults, and reports the injected
+// ones. A nil Desk accepts no requests and has no faults.
+type Controller struct {
 	*Rules
-	redis   *swss.Redis
-	log     *slog.Logger
-	allowed bool
-	clocks  clocks
-	told    []string // ids in the daemon's row
+	redis    *swss.Redis
+	log      *slog.Logger
+	allowed  bool
+	clocks   clocks
+	reported []string // ids in the daemon's row
 }
 
-// NewDesk returns the fault controller of a daemon. If allowed is false, it accepts no requests, and only undoes the
-// faults that an earlier process of the daemon has left.
-func NewDesk(daemon string, r *swss.Redis, allowed bool, log *slog.Logger) *Desk {
-	d := &Desk{Rules: NewRules(time.Now), redis: r, log: log, allowed: allowed}
+// NewController returns the fault controller of a daemon. If allowed is false, it accepts no requests, and only undoes
+// the faults that an earlier process of the daemon has left.
+func NewController(daemon string, r *swss.Redis, allowed bool, log *slog.Logger) *Controller {
+	d := &Controller{Rules: NewRules(time.Now), redis: r, log: log, allowed: allowed}
 	d.at = daemon
 	return d
 }
 
 // Takes reports whether the daemon accepts faults. A nil Desk does not.
-func (d *Desk) Takes() bool { return d != nil && d.allowed }
+func (d *Controller) Takes() bool { return d != nil && d.allowed }
 
 // SAI returns the chip behind a layer that injects the faults.
-func (d *Desk) SAI(next sai.API) sai.API {
+func (d *Controller) SAI(next sai.API) sai.API {
 	if !d.Takes() {
 		return next
 	}
@@ -56,7 +56,7 @@ func (d *Desk) SAI(next sai.API) sai.API {
 }
 
 // Notified returns how often a notification must be passed on; see [Rules.Notified].
-func (d *Desk) Notified(n sai.Notification) int {
+func (d *Controller) Notified(n sai.Notification) int {
 	if !d.Takes() {
 		return 1
 	}
@@ -64,7 +64,7 @@ func (d *Desk) Notified(n sai.Notification) int {
 }
 
 // Disturb returns the function that disturbs the messages that a daemon receives; nil means that there is none.
-func (d *Desk) Disturb() func(channel string) int {
+func (d *Controller) Disturb() func(channel string) int {
 	if !d.Takes() {
 		return nil
 	}
@@ -72,7 +72,7 @@ func (d *Desk) Disturb() func(channel string) int {
 }
 
 // InForce returns a text about the faults in force, and since when; "" means that there are none.
-func (d *Desk) InForce() (text string, since time.Time) {
+func (d *Controller) InForce() (text string, since time.Time) {
 	if !d.Takes() {
 		return "", time.Time{}
 	}
@@ -80,7 +80,7 @@ func (d *Desk) InForce() (text string, since time.Time) {
 }
 
 // Run handles requests until ctx ends, and then undoes all faults.
-func (d *Desk) Run(ctx context.Context) error {
+func (d *Controller) Run(ctx context.Context) error {
 	if d == nil {
 		return nil
 	}
@@ -118,7 +118,7 @@ func (d *Desk) Run(ctx context.Context) error {
 
 // mended undoes the faults that an earlier process has left in Redis and in its rows. It reports whether that
 // succeeded.
-func (d *Desk) mended(ctx context.Context) bool {
+func (d *Controller) mended(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	return errors.Join(
@@ -127,7 +127,7 @@ func (d *Desk) mended(ctx context.Context) bool {
 }
 
 // work answers requests, undoes expired faults, and reports.
-func (d *Desk) work(ctx context.Context, requests *swss.NotificationConsumer) {
+func (d *Controller) work(ctx context.Context, requests *swss.NotificationConsumer) {
 	asked, _ := requests.Pops(ctx) // it never fails
 	for _, q := range asked {
 		d.answer(ctx, q)
@@ -136,13 +136,13 @@ func (d *Desk) work(ctx context.Context, requests *swss.NotificationConsumer) {
 	defer cancel()
 	// The former process of another daemon may never return.
 	overdue := func(by string, until time.Time) bool { return by != d.at && time.Since(until) > 2*beat }
-	if err := errors.Join(d.undo(ctx), d.makeRoom(ctx, overdue), d.tell(ctx, d.List())); err != nil && ctx.Err() == nil {
+	if err := errors.Join(d.undo(ctx), d.makeRoom(ctx, overdue), d.report(ctx, d.List())); err != nil && ctx.Err() == nil {
 		d.log.Debug("faults on purpose", "error", err) // Redis is away, paused or full: the next call tries again
 	}
 }
 
 // nextEnd returns the end of the fault that expires next.
-func (d *Desk) nextEnd() (at time.Time, ok bool) {
+func (d *Controller) nextEnd() (at time.Time, ok bool) {
 	for _, n := range d.List() {
 		if n.Over == "" && n.Until.After(d.now()) && (!ok || n.Until.Before(at)) {
 			at, ok = n.Until, true
@@ -152,7 +152,7 @@ func (d *Desk) nextEnd() (at time.Time, ok bool) {
 }
 
 // leave undoes all faults, since the daemon ends.
-func (d *Desk) leave(ctx context.Context) {
+func (d *Controller) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	d.Clear()
@@ -161,16 +161,16 @@ func (d *Desk) leave(ctx context.Context) {
 	}
 }
 
-func (d *Desk) table() *swss.Table { return swss.NewTable(d.redis.DB(swss.StateDB), Table) }
+func (d *Controller) table() *swss.Table { return swss.NewTable(d.redis.DB(swss.StateDB), Table) }
 
-// tell writes the row with the daemon's faults to STATE_DB. If Redis is full, the old row stays.
-func (d *Desk) tell(ctx context.Context, list []Injected) error {
+// report writes the row with the daemon's faults to STATE_DB. If Redis is full, the old row stays.
+func (d *Controller) report(ctx context.Context, list []Injected) error {
 	row := swss.FieldValues{}
 	for _, n := range list {
 		row[n.ID] = swss.EncodeFields(swss.Pairs(n.row()))
 	}
 	var gone []string
-	for _, id := range d.told {
+	for _, id := range d.reported {
 		if row[id] == "" {
 			gone = append(gone, id)
 		}
@@ -191,12 +191,12 @@ func (d *Desk) tell(ctx context.Context, list []Injected) error {
 			return err
 		}
 	}
-	d.told = slices.Collect(maps.Keys(row))
+	d.reported = slices.Collect(maps.Keys(row))
 	return nil
 }
 
 // answer executes a request and sends the result.
-func (d *Desk) answer(ctx context.Context, q swss.KeyOpFieldsValues) {
+func (d *Controller) answer(ctx context.Context, q swss.KeyOpFieldsValues) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	to := q.Key
@@ -231,7 +231,7 @@ func (d *Desk) answer(ctx context.Context, q swss.KeyOpFieldsValues) {
 }
 
 // inject puts a fault in force. It first reports the fault, then injects it, then answers.
-func (d *Desk) inject(ctx context.Context, row swss.FieldValues, done func(redis.Cmdable, Injected) error) error {
+func (d *Controller) inject(ctx context.Context, row swss.FieldValues, done func(redis.Cmdable, Injected) error) error {
 	f, err := Parse(row)
 	if err != nil {
 		return err
@@ -243,7 +243,7 @@ func (d *Desk) inject(ctx context.Context, row swss.FieldValues, done func(redis
 	if err != nil {
 		return err
 	}
-	if err := d.tell(ctx, append(d.List(), n.Injected)); err != nil {
+	if err := d.report(ctx, append(d.List(), n.Injected)); err != nil {
 		return fmt.Errorf("fault %s: it cannot be reported, so it is not injected: %w", f.Kind, err)
 	}
 	d.log.Warn("a fault on purpose", "fault", n.Fault.String(), "until", n.Until)
@@ -262,7 +262,7 @@ func (d *Desk) inject(ctx context.Context, row swss.FieldValues, done func(redis
 		err = d.clocks.step(n)
 	}
 	if err != nil {
-		return errors.Join(err, d.tell(ctx, d.List()))
+		return errors.Join(err, d.report(ctx, d.List()))
 	}
 	d.put(n)
 	if answered {
@@ -286,7 +286,7 @@ type clocks struct {
 }
 
 // Drive sets the chip whose clock the desk controls. It sets that clock like the former chip's.
-func (d *Desk) Drive(chip Clock) error {
+func (d *Controller) Drive(chip Clock) error {
 	if !d.Takes() {
 		return nil
 	}
@@ -301,7 +301,7 @@ func (d *Desk) Drive(chip Clock) error {
 }
 
 // Ahead returns by how much faults have set the chip's clock ahead of the host's.
-func (d *Desk) Ahead() time.Duration {
+func (d *Controller) Ahead() time.Duration {
 	if !d.Takes() {
 		return 0
 	}

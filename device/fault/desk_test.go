@@ -23,9 +23,9 @@ func servers(t *testing.T, f func(t *testing.T, r *swss.Redis)) {
 }
 
 // open opens the desk of a daemon, as the daemon does, and returns a function that ends it.
-func open(t *testing.T, r *swss.Redis, daemon string, allowed bool) (*Desk, func()) {
+func open(t *testing.T, r *swss.Redis, daemon string, allowed bool) (*Controller, func()) {
 	t.Helper()
-	d := NewDesk(daemon, r, allowed, slog.New(slog.DiscardHandler))
+	d := NewController(daemon, r, allowed, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- d.Run(ctx) }()
@@ -83,7 +83,7 @@ func TestInjectAndClear(t *testing.T) {
 			t.Error("answered, and not in force")
 		}
 		until(t, "that it was met is told", func() bool {
-			told, unread, err := Told(t.Context(), r)
+			told, unread, err := Reported(t.Context(), r)
 			return err == nil && len(unread) == 0 && len(told) == 1 && told[0].ID == n.ID && told[0].Hits == 1 &&
 				told[0].At == "syncd"
 		})
@@ -96,7 +96,7 @@ func TestInjectAndClear(t *testing.T) {
 			t.Error(cleared, err)
 		}
 		until(t, "that it is over is told", func() bool {
-			told, _, err := Told(t.Context(), r)
+			told, _, err := Reported(t.Context(), r)
 			return err == nil && len(told) == 1 && told[0].Over == "cleared" && InWords(t.Context(), r) == ""
 		})
 	})
@@ -143,7 +143,7 @@ func TestRefused(t *testing.T) {
 				t.Errorf("%v, want %s", err, want)
 			}
 		}
-		if told, _, err := Told(t.Context(), r); err != nil || len(told) != 0 {
+		if told, _, err := Reported(t.Context(), r); err != nil || len(told) != 0 {
 			t.Errorf("%+v, %v", told, err)
 		}
 	})
@@ -174,7 +174,7 @@ func TestHostileRequests(t *testing.T) {
 		}
 		swss.NewTable(db, Table).Set(t.Context(), "orchagent", swss.FieldValues{"1": "garbage",
 			"2": `["kind","redis-full","until","soon"]`})
-		told, unread, err := Told(t.Context(), r)
+		told, unread, err := Reported(t.Context(), r)
 		if err != nil || len(told) != 0 || len(unread) != 2 || !strings.Contains(fmt.Sprint(unread),
 			`TAMTAM_FAULT|orchagent "2": until "soon", want a time`) {
 			t.Errorf("%+v, %v, %v", told, unread, err)
@@ -238,13 +238,13 @@ func TestRedisLeftFull(t *testing.T) {
 			allowed bool
 			until   time.Duration
 		}{{"syncd", true, time.Hour}, {"syncd", false, time.Hour}, {"tammgrd", true, -time.Minute}} {
-			killed := NewDesk("syncd", r, true, slog.New(slog.DiscardHandler)) // its Run is never called
+			killed := NewController("syncd", r, true, slog.New(slog.DiscardHandler)) // its Run is never called
 			n, err := killed.next(Fault{Kind: RedisFull, For: time.Hour})
 			if err != nil {
 				t.Fatal(err)
 			}
 			n.Until = time.Now().Add(tt.until)
-			if err := killed.tell(t.Context(), []Injected{n.Injected}); err != nil {
+			if err := killed.report(t.Context(), []Injected{n.Injected}); err != nil {
 				t.Fatal(err)
 			}
 			if err := killed.fill(t.Context(), n); err != nil {
@@ -256,7 +256,7 @@ func TestRedisLeftFull(t *testing.T) {
 			_, stop := open(t, r, tt.name, tt.allowed)
 			until(t, "Redis takes rows", func() bool { return write(t, r) == nil })
 			until(t, "nothing is told", func() bool {
-				told, _, err := Told(t.Context(), r)
+				told, _, err := Reported(t.Context(), r)
 				return err == nil && (len(told) == 0 || tt.name != "syncd")
 			})
 			stop()
@@ -320,7 +320,7 @@ func TestRedisEmpty(t *testing.T) {
 			t.Errorf("%+v, %d keys in APPL_DB", n, size(swss.ApplDB))
 		}
 		until(t, "it is told", func() bool {
-			told, _, err := Told(t.Context(), r)
+			told, _, err := Reported(t.Context(), r)
 			return err == nil && len(told) == 1 && told[0].Over == "it is done" && told[0].String() == "STATE_DB was emptied"
 		})
 		if inject(t, r, Fault{Kind: RedisEmpty, DB: AllDBs}); size(swss.ApplDB) != 0 {
@@ -394,8 +394,8 @@ func TestClockStep(t *testing.T) {
 
 // A nil desk, or a desk that accepts no faults, has no effect.
 func TestNoDesk(t *testing.T) {
-	var none *Desk
-	for _, d := range []*Desk{none, NewDesk("syncd", swsstest.Start(t), false, nil)} {
+	var none *Controller
+	for _, d := range []*Controller{none, NewController("syncd", swsstest.Start(t), false, nil)} {
 		text, _ := d.InForce()
 		if d.Takes() || d.SAI(nil) != nil || d.Notified(sai.FDBEvent{}) != 1 || d.Disturb() != nil || text != "" ||
 			d.Ahead() != 0 || d.Drive(nil) != nil {

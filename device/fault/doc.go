@@ -2,9 +2,9 @@
 // clocks. It can also pause, slow down, fill or empty Redis.
 //
 // A [Fault] is the request for a fault, which can also be written as a row. [Rules] holds the faults in force in one
-// process. [Rules.SAI] injects them between syncd and a chip, without Redis. A [Desk] handles requests for one daemon
-// that was started with --allow-faults. [Inject] and [Clear] send requests, and [Told] reads the desks' reports in
-// STATE_DB.
+// process. [Rules.SAI] injects them between syncd and a chip, without Redis. A [Controller] handles requests for one
+// daemon that was started with --allow-faults. [Inject] and [Clear] send requests, and [Reported] reads the desks'
+// reports in STATE_DB.
 //
 // A fault is bounded in time, reported before it is in force, and ends with the process of the daemon. Its effects on
 // Redis are undone by the desk, or by the next desk of the same daemon.

@@ -27,11 +27,11 @@ const (
 	noRoom    = "1" // bytes
 )
 
-func (d *Desk) server() swss.Client { return d.redis.DB(swss.ConfigDB).Client() }
+func (d *Controller) server() swss.Client { return d.redis.DB(swss.ConfigDB).Client() }
 
 // pause pauses Redis, and answers in the same transaction, since messages cannot be delivered afterwards. A pause
 // cannot be ended early, only by its duration.
-func (d *Desk) pause(ctx context.Context, n *rule, done func(redis.Cmdable, Injected) error) error {
+func (d *Controller) pause(ctx context.Context, n *rule, done func(redis.Cmdable, Injected) error) error {
 	if err := d.server().ClientPause(ctx, time.Millisecond).Err(); err != nil {
 		return fmt.Errorf("redis takes no CLIENT PAUSE: %w", err)
 	}
@@ -45,7 +45,7 @@ func (d *Desk) pause(ctx context.Context, n *rule, done func(redis.Cmdable, Inje
 }
 
 // slow pauses Redis repeatedly, each time for the delay of a command.
-func (d *Desk) slow(ctx context.Context, n *rule) error {
+func (d *Controller) slow(ctx context.Context, n *rule) error {
 	if err := d.server().ClientPause(ctx, time.Millisecond).Err(); err != nil {
 		return fmt.Errorf("redis takes no CLIENT PAUSE: %w", err)
 	}
@@ -71,7 +71,7 @@ func (d *Desk) slow(ctx context.Context, n *rule) error {
 }
 
 // fill sets the memory limit of Redis so that it rejects writes.
-func (d *Desk) fill(ctx context.Context, n *rule) error {
+func (d *Controller) fill(ctx context.Context, n *rule) error {
 	is, err := d.server().ConfigGet(ctx, maxMemory+"*").Result()
 	if err != nil {
 		return fmt.Errorf("redis takes no CONFIG GET: %w", err)
@@ -108,7 +108,7 @@ func (d *Desk) fill(ctx context.Context, n *rule) error {
 }
 
 // setRoom restores the memory limit of Redis, unless another client has changed it.
-func (d *Desk) setRoom(ctx context.Context, room string) error {
+func (d *Controller) setRoom(ctx context.Context, room string) error {
 	is, err := d.server().ConfigGet(ctx, maxMemory).Result()
 	if err != nil || is[maxMemory] != noRoom {
 		return err
@@ -117,7 +117,7 @@ func (d *Desk) setRoom(ctx context.Context, room string) error {
 }
 
 // makeRoom undoes the full Redis that a killed process has left.
-func (d *Desk) makeRoom(ctx context.Context, its func(by string, until time.Time) bool) error {
+func (d *Controller) makeRoom(ctx context.Context, its func(by string, until time.Time) bool) error {
 	undo := swss.NewTable(d.redis.DB(swss.StateDB), undoTable)
 	row, there, err := undo.Get(ctx, undoKey)
 	if err != nil || !there {
@@ -143,7 +143,7 @@ func LeftFull(ctx context.Context, r *swss.Redis) (string, error) {
 	if err != nil || !there {
 		return "", err
 	}
-	told, _, err := Told(ctx, r)
+	told, _, err := Reported(ctx, r)
 	for _, n := range told {
 		if n.Kind == RedisFull && n.Over == "" {
 			return "", nil
@@ -153,7 +153,7 @@ func LeftFull(ctx context.Context, r *swss.Redis) (string, error) {
 }
 
 // empty empties databases. That cannot be undone, so the fault ends immediately.
-func (d *Desk) empty(ctx context.Context, n *rule) error {
+func (d *Controller) empty(ctx context.Context, n *rule) error {
 	dbs := []swss.DBName{n.DB}
 	if n.DB == AllDBs {
 		dbs = databases

@@ -52,7 +52,7 @@ type rule struct {
 // NewRules returns Rules without faults. now is the clock.
 func NewRules(now func() time.Time) *Rules { return &Rules{now: now} }
 
-// Add puts a fault of SAI or of notifications in force; the other kinds require a [Desk].
+// Add puts a fault of SAI or of notifications in force; the other kinds require a [Controller].
 func (r *Rules) Add(f Fault) (Injected, error) {
 	n, err := r.next(f)
 	if err != nil {
@@ -74,7 +74,7 @@ func (r *Rules) next(f Fault) (*rule, error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.settle()
+	r.expire()
 	there := 0
 	for _, n := range r.list {
 		switch {
@@ -102,8 +102,8 @@ func (r *Rules) put(n *rule) {
 	r.list = append(r.list, n)
 }
 
-// settle ends expired faults, and removes those that ended long ago.
-func (r *Rules) settle() {
+// expire ends expired faults, and removes those that ended long ago.
+func (r *Rules) expire() {
 	now := r.now()
 	for _, n := range r.list {
 		if n.Over == "" && n.why == "" && !now.Before(n.Until) {
@@ -120,7 +120,7 @@ func (r *Rules) settle() {
 func (r *Rules) List() (all []Injected) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.settle()
+	r.expire()
 	for _, n := range r.list {
 		all = append(all, n.Injected)
 	}
@@ -131,21 +131,21 @@ func (r *Rules) List() (all []Injected) {
 func (r *Rules) Clear() (count int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.settle()
+	r.expire()
 	for _, n := range r.list {
 		if n.Over == "" {
 			n.why = "cleared"
 			count++
 		}
 	}
-	r.settle()
+	r.expire()
 	return count
 }
 
 // undo reverses the effects of faults that must end. After a failure, the next call tries again.
 func (r *Rules) undo(ctx context.Context) (err error) {
 	r.mu.Lock()
-	r.settle()
+	r.expire()
 	var due []*rule
 	for _, n := range r.list {
 		if n.Over == "" && n.why != "" {
@@ -172,7 +172,7 @@ func (r *Rules) meets(does func(Fault) bool) (met []Fault) {
 	if len(r.list) == 0 {
 		return nil
 	}
-	r.settle()
+	r.expire()
 	for _, n := range r.list {
 		if n.Over != "" || !does(n.Fault) {
 			continue

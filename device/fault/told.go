@@ -76,9 +76,9 @@ func parseInjected(daemon, id, text string) (n Injected, err error) {
 
 var wanted = map[string]string{fieldFrom: "a time", fieldUntil: "a time", fieldHits: "a number"}
 
-// Told returns the reported faults, by daemon and in the order in which they were injected. unread contains the
+// Reported returns the reported faults, by daemon and in the order in which they were injected. unread contains the
 // fields that cannot be parsed.
-func Told(ctx context.Context, r *swss.Redis) (all []Injected, unread []error, err error) {
+func Reported(ctx context.Context, r *swss.Redis) (all []Injected, unread []error, err error) {
 	for _, daemon := range Daemons() {
 		row, _, err := swss.NewTable(r.DB(swss.StateDB), Table).Get(ctx, daemon)
 		if err != nil {
@@ -101,7 +101,7 @@ func Told(ctx context.Context, r *swss.Redis) (all []Injected, unread []error, e
 
 // InWords returns a text about the faults in force as reported, "" if there are none or Redis cannot be read.
 func InWords(ctx context.Context, r *swss.Redis) string {
-	all, _, _ := Told(ctx, r)
+	all, _, _ := Reported(ctx, r)
 	return Words(all)
 }
 

@@ -84,7 +84,7 @@ func (l *Limiter) Close() {
 	l.closed = true
 	for k, f := range l.kinds {
 		f.timer.Stop()
-		f.tell(k)
+		f.report(k)
 	}
 }
 
@@ -129,13 +129,13 @@ func (l *Limiter) expire(k kind, f *flood) {
 	case f.more == 0:
 		delete(l.kinds, k)
 	default:
-		f.tell(k)
+		f.report(k)
 		f.timer.Reset(Period)
 	}
 }
 
-// tell writes the number of unwritten messages, and the content of the last one.
-func (f *flood) tell(k kind) {
+// report writes the number of unwritten messages, and the content of the last one.
+func (f *flood) report(k kind) {
 	if f.more == 0 {
 		return
 	}

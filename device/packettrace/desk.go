@@ -19,8 +19,8 @@ const mostWaiting = 16
 // mostName is the largest length of the names of requests, in bytes.
 const mostName = 200
 
-// A desk answers requests about a chip.
-type desk struct {
+// A responder answers requests about a chip.
+type responder struct {
 	redis    *swss.Redis
 	chip     *saisim.Chip
 	log      *slog.Logger
@@ -30,9 +30,9 @@ type desk struct {
 	asks     map[string]asked
 }
 
-func newDesk(r *swss.Redis, chip *saisim.Chip, log *slog.Logger) *desk {
+func newResponder(r *swss.Redis, chip *saisim.Chip, log *slog.Logger) *responder {
 	b := &book{names: map[config.ID]string{}}
-	d := &desk{redis: r, chip: chip, log: log, listener: swss.NewListener(r)}
+	d := &responder{redis: r, chip: chip, log: log, listener: swss.NewListener(r)}
 	d.asks = map[string]asked{schema.PacketTraceAsk: traced, schema.WhyFlowAsk: b.whyFlow, schema.DropsAsk: b.drops}
 	d.requests = swss.NewNotificationConsumer(d.listener, r.DB(swss.StateDB), schema.PacketTraceChannel)
 	d.settings = swss.NewSubscriber(d.listener, r.DB(swss.ApplDB), schema.AppTAMSwitch)
@@ -42,7 +42,7 @@ func newDesk(r *swss.Redis, chip *saisim.Chip, log *slog.Logger) *desk {
 // Serve answers requests about a chip until ctx ends. Requests sent while Redis is away are lost, and so would be
 // their answers.
 func Serve(ctx context.Context, r *swss.Redis, chip *saisim.Chip, log *slog.Logger) error {
-	d := newDesk(r, chip, log)
+	d := newResponder(r, chip, log)
 	defer d.listener.Close()
 	d.serve(ctx)
 	return nil
@@ -50,7 +50,7 @@ func Serve(ctx context.Context, r *swss.Redis, chip *saisim.Chip, log *slog.Logg
 
 // Start acts like [Serve], but runs in the background until stopped. All requests sent after its return are answered.
 func Start(ctx context.Context, r *swss.Redis, chip *saisim.Chip, log *slog.Logger) (stop func(), err error) {
-	d := newDesk(r, chip, log)
+	d := newResponder(r, chip, log)
 	if err := d.listener.Sync(ctx); err != nil {
 		d.listener.Close()
 		return nil, err
@@ -68,7 +68,7 @@ func Start(ctx context.Context, r *swss.Redis, chip *saisim.Chip, log *slog.Logg
 	}, nil
 }
 
-func (d *desk) serve(ctx context.Context) {
+func (d *responder) serve(ctx context.Context) {
 	for {
 		d.keepAsTold(ctx)
 		asked, _ := d.requests.Pops(ctx) // it never fails
@@ -91,7 +91,7 @@ func (d *desk) serve(ctx context.Context) {
 
 // keepAsTold makes the chip keep the packets that the switch's row selects. Without a valid row, the chip keeps
 // drops.
-func (d *desk) keepAsTold(ctx context.Context) {
+func (d *responder) keepAsTold(ctx context.Context) {
 	rows, err := d.settings.Pops(ctx)
 	if err != nil && ctx.Err() == nil {
 		d.log.Warn("which packets to keep is not known", "error", err)

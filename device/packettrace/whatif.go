@@ -47,7 +47,7 @@ type candidate struct {
 func (n *names) wouldPass(
 	ctx context.Context, t *saisim.PacketTrace, port saisim.PortID, frame []byte,
 ) (*WouldPass, error) {
-	d := doubter{names: n, in: port, frame: headersOf(frame)}
+	d := candidateFinder{names: n, in: port, frame: headersOf(frame)}
 	for i := range t.Moments {
 		if t.Moments[i].What == saisim.MomentDropped {
 			d.reason(t.Moments[i].Why, t.Moments[i].Port)
@@ -84,20 +84,20 @@ func passes(copies []Copy) bool {
 	return slices.ContainsFunc(copies, func(c Copy) bool { return c.Fate == fateSent })
 }
 
-// A doubter collects candidates: changes of entries that may block a packet. Only the chip can verify them.
-type doubter struct {
+// A candidateFinder collects candidates: changes of entries that may block a packet. Only the chip can verify them.
+type candidateFinder struct {
 	*names
 	in    saisim.PortID
 	frame header
 	list  []candidate
 }
 
-func (d *doubter) try(row config.Row, gone bool, format string, args ...any) {
+func (d *candidateFinder) try(row config.Row, gone bool, format string, args ...any) {
 	d.list = append(d.list, candidate{fmt.Sprintf(format, args...), config.Change{{Row: row, Gone: gone}}})
 }
 
 // finding adds candidates for the entry that was found in a table, or for its absence.
-func (d *doubter) finding(f *saisim.Finding) {
+func (d *candidateFinder) finding(f *saisim.Finding) {
 	switch f.Table {
 	case "chip.acl", "chip.egress_acl":
 		if e, ok := d.entry[f.Entry]; ok && (f.Drop || e.Of(config.ActRedirect) != nil) {
@@ -117,7 +117,7 @@ func (d *doubter) finding(f *saisim.Finding) {
 	}
 }
 
-func (d *doubter) trap(f *saisim.Finding) {
+func (d *candidateFinder) trap(f *saisim.Finding) {
 	r, ok := find(d.tables.Traps, func(r config.TrapRule) bool { return r.Trap == f.Trap })
 	if ok && f.Drop {
 		r.Action = config.Forward
@@ -125,7 +125,7 @@ func (d *doubter) trap(f *saisim.Finding) {
 	}
 }
 
-func (d *doubter) address(f *saisim.Finding) {
+func (d *candidateFinder) address(f *saisim.Finding) {
 	at := fmt.Sprintf("%s in Vlan%d", f.MAC, f.VLAN)
 	row, ok := find(d.tables.FDB, func(r config.FDBEntry) bool { return r.VID == f.VLAN && r.MAC == f.MAC })
 	if ok && f.Drop {
@@ -143,7 +143,7 @@ func (d *doubter) address(f *saisim.Finding) {
 }
 
 // bridgePort adds candidates that set a bridge port up or add it to a VLAN.
-func (d *doubter) bridgePort(b config.BridgePort, vid uint16) {
+func (d *candidateFinder) bridgePort(b config.BridgePort, vid uint16) {
 	if !b.Admin {
 		b.Admin = true
 		d.try(b, false, "%s up in the bridge", d.name(b.ID))
@@ -161,7 +161,7 @@ func (d *doubter) bridgePort(b config.BridgePort, vid uint16) {
 }
 
 // neighborOf adds candidates for the neighbour of a next hop.
-func (d *doubter) neighborOf(f *saisim.Finding) {
+func (d *candidateFinder) neighborOf(f *saisim.Finding) {
 	i, ok := find(d.tables.Interfaces, func(i config.Interface) bool { return i.On == f.In })
 	if !ok {
 		return
@@ -182,13 +182,13 @@ func (d *doubter) neighborOf(f *saisim.Finding) {
 // someMAC is the address of a neighbour that does not exist.
 var someMAC = config.MAC{2, 0, 0, 0, 0, 2}
 
-func (d *doubter) newNeighbor(i config.Interface, ip netip.Addr) {
+func (d *candidateFinder) newNeighbor(i config.Interface, ip netip.Addr) {
 	x := config.Neighbor{Interface: i.ID, IP: ip, MAC: someMAC, Action: config.Forward, HostRoute: true}
 	d.try(x, false, "%s a neighbour at %s", ip, d.name(i.ID))
 }
 
 // routerInterface adds candidates for the settings of a router interface.
-func (d *doubter) routerInterface(i config.Interface) {
+func (d *candidateFinder) routerInterface(i config.Interface) {
 	name := d.name(i.ID)
 	if !i.Up4 || !i.Up6 {
 		up := i
@@ -209,7 +209,7 @@ func (d *doubter) routerInterface(i config.Interface) {
 }
 
 // reason adds candidates for a drop reason at a port.
-func (d *doubter) reason(why drop.Reason, at saisim.PortID) {
+func (d *candidateFinder) reason(why drop.Reason, at saisim.PortID) {
 	switch why {
 	case drop.PortDown, drop.EgressDown:
 		d.portUp(at)
@@ -242,7 +242,7 @@ func (d *doubter) reason(why drop.Reason, at saisim.PortID) {
 }
 
 // router returns the router interface at which the packet arrives.
-func (d *doubter) router() (config.Interface, bool) {
+func (d *candidateFinder) router() (config.Interface, bool) {
 	var tag *uint16
 	if v, err := strconv.ParseUint(d.frame["vlan"], 10, 16); err == nil {
 		vid := uint16(v)
@@ -251,7 +251,7 @@ func (d *doubter) router() (config.Interface, bool) {
 	return d.at(d.in, tag)
 }
 
-func (d *doubter) portUp(id saisim.PortID) {
+func (d *candidateFinder) portUp(id saisim.PortID) {
 	if p, ok := find(d.tables.Ports, func(p config.Port) bool { return p.Port == id }); ok && !(p.Admin && p.Link) {
 		what := "up"
 		if p.Admin {
@@ -262,7 +262,7 @@ func (d *doubter) portUp(id saisim.PortID) {
 }
 
 // port adds a changed port as a candidate.
-func (d *doubter) port(id saisim.PortID, change func(*config.Port), what string) {
+func (d *candidateFinder) port(id saisim.PortID, change func(*config.Port), what string) {
 	if p, ok := find(d.tables.Ports, func(p config.Port) bool { return p.Port == id }); ok {
 		change(&p)
 		d.try(p, false, "%s %s", d.names.port(id), what)
@@ -270,7 +270,7 @@ func (d *doubter) port(id saisim.PortID, change func(*config.Port), what string)
 }
 
 // admission adds candidates for the tagging and VLANs that the port admits.
-func (d *doubter) admission() {
+func (d *candidateFinder) admission() {
 	p, ok := find(d.tables.Ports, func(p config.Port) bool { return p.Port == d.in })
 	if !ok {
 		return
@@ -297,7 +297,7 @@ func (d *doubter) admission() {
 }
 
 // flood adds candidates that let a VLAN, and the switch, flood.
-func (d *doubter) flood() {
+func (d *candidateFinder) flood() {
 	for _, v := range d.tables.VLANs {
 		if v.NoFlood != (config.Flood{}) {
 			v.NoFlood = config.Flood{}
@@ -314,7 +314,7 @@ func (d *doubter) flood() {
 const mostHops = 4
 
 // route adds candidates for the route to the destination.
-func (d *doubter) route() {
+func (d *candidateFinder) route() {
 	dst, err := netip.ParseAddr(d.frame["dst"])
 	if err != nil {
 		return
@@ -333,7 +333,7 @@ func (d *doubter) route() {
 }
 
 // hostRoute adds host routes by existing next hops as candidates.
-func (d *doubter) hostRoute() {
+func (d *candidateFinder) hostRoute() {
 	dst, err := netip.ParseAddr(d.frame["dst"])
 	if err != nil {
 		return
@@ -350,7 +350,7 @@ func (d *doubter) hostRoute() {
 }
 
 // queues adds candidates without the limits of a port's queues.
-func (d *doubter) queues(id saisim.PortID) {
+func (d *candidateFinder) queues(id saisim.PortID) {
 	p, ok := find(d.tables.Ports, func(p config.Port) bool { return p.Port == id })
 	if !ok {
 		return

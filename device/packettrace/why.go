@@ -179,15 +179,15 @@ func (b *book) Flow(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q Flo
 		oldest = 0
 	}
 	a.DropsSince, a.WatchedSince = n.time(chip, oldest), n.time(chip, since)
-	a.tell(n, chip, count, since)
+	a.report(n, chip, count, since)
 	for _, k := range newest(ends, last) {
 		a.Packets = append(a.Packets, n.end(chip, &k))
 	}
 	return a, nil
 }
 
-// tell adds the counted fates to the answer. Packets that were not dropped are known only from since on.
-func (a *FlowAnswer) tell(n *names, chip *saisim.Chip, count tally, since saisim.Cycle) {
+// report adds the counted fates to the answer. Packets that were not dropped are known only from since on.
+func (a *FlowAnswer) report(n *names, chip *saisim.Chip, count tally, since saisim.Cycle) {
 	for _, x := range count.all {
 		fate := FlowFate{Fate: x.what, Count: x.n, First: n.time(chip, x.first), Last: n.time(chip, x.last), at: x.last}
 		if x.what != fateCPU && x.port != saisim.CPUPort {

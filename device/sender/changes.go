@@ -16,9 +16,9 @@ import (
 type changes struct {
 	listener *swss.Listener
 	tables   []*watched
-	tell     func(syslog.Message)
+	report   func(syslog.Message)
 	away     time.Time // when the databases stopped answering; zero means that they answer
-	told     bool      // that they do not answer was reported
+	reported bool      // that they do not answer was reported
 }
 
 // watched is a table whose rows have a word for their state, such as a status.
@@ -33,7 +33,7 @@ type watched struct {
 const quiet = 5 * time.Second
 
 func newChanges(r *swss.Redis, tell func(syslog.Message)) *changes {
-	c := &changes{listener: swss.NewListener(r), tell: tell}
+	c := &changes{listener: swss.NewListener(r), report: tell}
 	add := func(db swss.DBName, table string, say func(string, string, map[string]string) (string, syslog.Message)) {
 		c.tables = append(c.tables, &watched{
 			Subscriber: swss.NewSubscriber(c.listener, r.DB(db), table).Bound(), last: map[string]string{}, say: say,
@@ -81,15 +81,15 @@ func (c *changes) look(ctx context.Context) {
 			return
 		}
 		for _, item := range items {
-			t.take(now, item, c.tell)
+			t.take(now, item, c.report)
 		}
 		t.began = true
 	}
-	if c.told {
-		c.tell(syslog.Message{At: now, Severity: syslog.Notice, ID: "DATABASE", Text: "the databases answer again",
+	if c.reported {
+		c.report(syslog.Message{At: now, Severity: syslog.Notice, ID: "DATABASE", Text: "the databases answer again",
 			Params: []syslog.Param{{Name: "away", Value: now.Sub(c.away).Round(time.Second).String()}}})
 	}
-	c.away, c.told = time.Time{}, false
+	c.away, c.reported = time.Time{}, false
 }
 
 // missed records that the databases do not answer, and reports it once.
@@ -97,9 +97,9 @@ func (c *changes) missed(now time.Time, err error) {
 	if c.away.IsZero() {
 		c.away = now
 	}
-	if now.Sub(c.away) >= quiet && !c.told {
-		c.told = true
-		c.tell(syslog.Message{At: now, Severity: syslog.Critical, ID: "DATABASE",
+	if now.Sub(c.away) >= quiet && !c.reported {
+		c.reported = true
+		c.report(syslog.Message{At: now, Severity: syslog.Critical, ID: "DATABASE",
 			Text: "the databases do not answer: " + swss.Why(err)})
 	}
 }

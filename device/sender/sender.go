@@ -52,10 +52,10 @@ type Sender struct {
 	cfg  Config
 	rows *swss.Table // of STATE_DB
 
-	running map[string]*running
-	invalid map[string]invalid // outputs in rows that are not valid, by name
-	told    map[string]bool    // the outputs that have a row
-	host    string
+	running  map[string]*running
+	invalid  map[string]invalid // outputs in rows that are not valid, by name
+	reported map[string]bool    // the outputs that have a row
+	host     string
 
 	mu    sync.Mutex
 	sinks []*syslog.Sink
@@ -103,20 +103,20 @@ func New(cfg Config) *Sender {
 	}
 	return &Sender{
 		cfg: cfg, rows: swss.NewTable(cfg.Redis.DB(swss.StateDB), schema.StateOutput),
-		running: map[string]*running{}, invalid: map[string]invalid{}, told: map[string]bool{},
+		running: map[string]*running{}, invalid: map[string]invalid{}, reported: map[string]bool{},
 	}
 }
 
 // Handler returns the log handler for clients' actions, which sends to all syslog servers.
-func (s *Sender) Handler() slog.Handler { return syslog.NewHandler(s.Tell) }
+func (s *Sender) Handler() slog.Handler { return syslog.NewHandler(s.Report) }
 
-// Tell sends a message to all syslog servers. It never waits.
-func (s *Sender) Tell(m syslog.Message) {
+// Report sends a message to all syslog servers. It never waits.
+func (s *Sender) Report(m syslog.Message) {
 	s.mu.Lock()
 	sinks := s.sinks
 	s.mu.Unlock()
 	for _, sink := range sinks {
-		sink.Tell(m)
+		sink.Report(m)
 	}
 }
 
@@ -135,26 +135,26 @@ func (s *Sender) Run(ctx context.Context) error {
 	var news *changes
 	defer func() {
 		news.close()
-		s.settle(ctx, nil)
+		s.reconcile(ctx, nil)
 	}()
 	tick := time.NewTicker(beat)
 	defer tick.Stop()
 	for {
 		if s.cfg.Standby != nil && s.cfg.Standby() {
 			news = news.close()
-			s.settle(ctx, nil)
-			clear(s.told) // the rows belong to the other mgmtd
+			s.reconcile(ctx, nil)
+			clear(s.reported) // the rows belong to the other mgmtd
 			conf.fresh = true
 		} else {
 			if conf.read(ctx) {
-				s.settle(ctx, s.wanted(conf))
+				s.reconcile(ctx, s.wanted(conf))
 			}
 			if len(s.syslogs()) == 0 {
 				news = news.close()
 			} else if news == nil {
-				news = newChanges(s.cfg.Redis, s.Tell)
+				news = newChanges(s.cfg.Redis, s.Report)
 			}
-			s.tell(ctx, time.Now())
+			s.report(ctx, time.Now())
 		}
 		if !s.wait(ctx, tick, listener, news) {
 			return nil
@@ -185,8 +185,8 @@ func (s *Sender) syslogs() []*syslog.Sink {
 	return s.sinks
 }
 
-// settle stops outputs that are no longer configured or have changed, and starts those that are missing.
-func (s *Sender) settle(ctx context.Context, want map[string]spec) {
+// reconcile stops outputs that are no longer configured or have changed, and starts those that are missing.
+func (s *Sender) reconcile(ctx context.Context, want map[string]spec) {
 	for _, name := range slices.Sorted(maps.Keys(s.running)) {
 		r := s.running[name]
 		if w, ok := want[name]; ok && w.mark == r.mark {
@@ -228,8 +228,8 @@ func (s *Sender) start(ctx context.Context, want spec) {
 	s.cfg.Log.Info("output begins", "output", want.name, "to", want.to)
 }
 
-// tell writes the state of each output to STATE_DB.
-func (s *Sender) tell(ctx context.Context, now time.Time) {
+// report writes the state of each output to STATE_DB.
+func (s *Sender) report(ctx context.Context, now time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, redisFor)
 	defer cancel()
 	rows := map[string]swss.FieldValues{}
@@ -242,19 +242,19 @@ func (s *Sender) tell(ctx context.Context, now time.Time) {
 			schema.OutputSince: bad.since.UTC().Format(time.RFC3339Nano),
 		}
 	}
-	for name := range s.told {
+	for name := range s.reported {
 		if rows[name] == nil {
 			if s.rows.Del(ctx, name) != nil {
 				return
 			}
-			delete(s.told, name)
+			delete(s.reported, name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(rows)) {
 		if s.rows.SetFor(ctx, name, rows[name], rowLife) != nil {
 			return // the next beat writes it
 		}
-		s.told[name] = true
+		s.reported[name] = true
 	}
 }
 

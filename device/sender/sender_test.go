@@ -153,7 +153,7 @@ func TestSyslogServer(t *testing.T) {
 	b.line("syncd is waiting: starting")
 	b.del(swss.StateDB, schema.StateTAMTailStamp, "old")
 	b.line("|old is gone")
-	b.sender.Tell(syslog.Message{At: time.Now(), Audit: true, Severity: syslog.Info, ID: "AUDIT", Text: "ada sets"})
+	b.sender.Report(syslog.Message{At: time.Now(), Audit: true, Severity: syslog.Info, ID: "AUDIT", Text: "ada sets"})
 	if line := b.line("ada sets"); !strings.HasPrefix(line, "<110>1 ") {
 		t.Error(line)
 	}

@@ -27,32 +27,32 @@ const freshBook = 2 * time.Second
 // bookWait is the default of Config.BookWait.
 const bookWait = 2 * time.Second
 
-// A bookDesk reads the drop account and caches it.
-type bookDesk struct {
+// A dropReader reads the drop account and caches it.
+type dropReader struct {
 	turn chan struct{} // semaphore of the one reader
 	wait time.Duration
 	at   time.Time
-	last *web.Book // nil means that nothing was read
+	last *web.DropAccount // nil means that nothing was read
 }
 
 // read returns the account, or an error text if the client may not request it.
-func (d *bookDesk) read(ctx context.Context, r *reader) *web.Book {
+func (d *dropReader) read(ctx context.Context, r *reader) *web.DropAccount {
 	if err := mgmt.LooksOf(r.engine).MayDo(ctx, listDrops); err != nil {
-		return &web.Book{Error: status.Convert(err).Message()}
+		return &web.DropAccount{Error: status.Convert(err).Message()}
 	}
 	select {
 	case d.turn <- struct{}{}:
 		defer func() { <-d.turn }()
 	case <-ctx.Done():
-		return &web.Book{Error: ctx.Err().Error()}
+		return &web.DropAccount{Error: ctx.Err().Error()}
 	}
 	if now := r.now(); d.last == nil || now.Sub(d.at) >= freshBook {
-		book := &web.Book{}
+		book := &web.DropAccount{}
 		wait, cancel := context.WithTimeout(ctx, d.wait)
 		defer cancel()
 		for _, by := range []string{"reason", "port", "rule"} {
 			if err := take(wait, r, by, book); err != nil {
-				book = &web.Book{Error: status.Convert(err).Message()}
+				book = &web.DropAccount{Error: status.Convert(err).Message()}
 				break
 			}
 		}
@@ -65,7 +65,7 @@ func (d *bookDesk) read(ctx context.Context, r *reader) *web.Book {
 }
 
 // take requests the drops by reason, port or rule from syncd, and adds them to the account.
-func take(ctx context.Context, r *reader, by string, book *web.Book) error {
+func take(ctx context.Context, r *reader, by string, book *web.DropAccount) error {
 	last := 0
 	if by == "rule" {
 		last = lastDrops
@@ -96,14 +96,14 @@ func take(ctx context.Context, r *reader, by string, book *web.Book) error {
 }
 
 // fill copies the totals and the last drops of an answer.
-func fill(book *web.Book, a *packettrace.DropsAnswer) (err error) {
+func fill(book *web.DropAccount, a *packettrace.DropsAnswer) (err error) {
 	book.Total, book.Kept, book.Forgotten = a.Total, a.Kept, a.Forgotten
 	if book.Since, err = time.Parse(time.RFC3339Nano, a.Since); err != nil {
 		return err
 	}
 	for i := range a.Last {
 		e := &a.Last[i]
-		d := web.Death{In: e.In, Out: e.Out, Reason: e.Why, Text: e.Text, Rule: e.Rule, Flow: e.Flow, Bytes: e.Bytes,
+		d := web.DroppedPacket{In: e.In, Out: e.Out, Reason: e.Why, Text: e.Text, Rule: e.Rule, Flow: e.Flow, Bytes: e.Bytes,
 			Unknown: e.Unknown}
 		if d.Time, err = time.Parse(time.RFC3339Nano, e.Time); err != nil {
 			return err

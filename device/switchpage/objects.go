@@ -59,7 +59,7 @@ func standing(t schema.Table, s schema.Status) web.Standing {
 	case is(t.Waiting) || is(t.Off):
 		return web.Waiting
 	case is(t.Unknown):
-		return web.InDoubt
+		return web.Suspect
 	// for ACLs, inactive means rejected
 	case is(schema.StatusFailed), t.Good == schema.ACLActive && is(schema.ACLInactive):
 		return web.Failed

@@ -53,7 +53,7 @@ func TestUnappliedObjects(t *testing.T) {
 func TestStandingOfACLs(t *testing.T) {
 	for status, want := range map[string]web.Standing{
 		schema.ACLActive: web.InForce, schema.ACLInactive: web.Failed, schema.ACLPendingCreation: web.Waiting,
-		schema.ACLUnknown: web.InDoubt, "Sleeping": web.NotKnown,
+		schema.ACLUnknown: web.Suspect, "Sleeping": web.NotKnown,
 	} {
 		seen := 0
 		for _, table := range schema.StatusTables() {

@@ -103,7 +103,7 @@ func (t *tables) sample(now time.Time) (s sample) {
 	if why != "" {
 		return s
 	}
-	syncd, silent, heard := t.heard("syncd")
+	syncd, silent, heard := t.received("syncd")
 	if !heard || syncd[schema.HealthState] != schema.HealthReady {
 		return s
 	}

@@ -26,7 +26,7 @@ type reader struct {
 	turn   chan struct{} // semaphore of the one reader
 	loads  loads
 	last   *reading // nil means that nothing was read
-	book   bookDesk
+	book   dropReader
 }
 
 // A reading is the content of the databases at one time.
@@ -39,7 +39,7 @@ type reading struct {
 
 func newReader(cfg Config) *reader {
 	return &reader{engine: cfg.Engine, redis: cfg.Redis, now: cfg.Now, turn: make(chan struct{}, 1),
-		book: bookDesk{turn: make(chan struct{}, 1), wait: cfg.BookWait}}
+		book: dropReader{turn: make(chan struct{}, 1), wait: cfg.BookWait}}
 }
 
 // read returns the content of the databases, at most one second old.
@@ -126,7 +126,7 @@ func (t *tables) troubles() (list []string) {
 		list = append(list, "alarm "+id+": "+cmp.Or(alarms[id][schema.AlarmText], "it gives no reason"))
 	}
 	for _, daemon := range []string{"tammgrd", "orchagent", "syncd"} {
-		if _, _, heard := t.heard(daemon); heard || alarms[daemon+"-silent"] != nil || t.Err() != nil {
+		if _, _, heard := t.received(daemon); heard || alarms[daemon+"-silent"] != nil || t.Err() != nil {
 			continue
 		}
 		list = append(list, fmt.Sprintf("%s has not reported for %v: its data may be older", daemon,
@@ -138,8 +138,8 @@ func (t *tables) troubles() (list []string) {
 	return list
 }
 
-// heard returns a daemon's row, and the time since its last beat. It returns false if the row has expired.
-func (t *tables) heard(daemon string) (row swss.FieldValues, silent time.Duration, ok bool) {
+// received returns a daemon's row, and the time since its last beat. It returns false if the row has expired.
+func (t *tables) received(daemon string) (row swss.FieldValues, silent time.Duration, ok bool) {
 	row, left := t.RowFor(swss.StateDB, schema.StateHealth, daemon)
 	// A row with a longer time to live is from before the clock of Redis' host was set back.
 	ok = t.Err() == nil && len(row) > 0 && left <= schema.HealthLife

@@ -70,7 +70,7 @@ func (l *listener) run(ctx context.Context, names []string, tell func()) {
 			l.changed()
 		}
 		for _, name := range names {
-			l.settle(name)
+			l.refreshFlags(name)
 		}
 		tell()
 		polls[1].Fd = int32(l.news)
@@ -103,9 +103,9 @@ func (l *listener) changed() bool {
 	return told
 }
 
-// settle makes the kernel update an interface's flags from its carrier, which it may otherwise delay by up to a
+// refreshFlags makes the kernel update an interface's flags from its carrier, which it may otherwise delay by up to a
 // second. Not every kind of interface supports this query.
-func (l *listener) settle(name string) {
+func (l *listener) refreshFlags(name string) {
 	link := struct{ cmd, up uint32 }{cmd: unix.ETHTOOL_GLINK}
 	ask := struct {
 		name [unix.IFNAMSIZ]byte

@@ -55,12 +55,12 @@ type pump struct {
 	calls chan func()
 	polls []unix.PollFd
 
-	pieces  []byte // frames cut in this turn
-	lengths []int
-	now     time.Time   // time of this turn
-	changed atomic.Bool // an interface may have changed since the last look
-	looked  time.Time
-	told    time.Time
+	pieces   []byte // frames cut in this turn
+	lengths  []int
+	now      time.Time   // time of this turn
+	changed  atomic.Bool // an interface may have changed since the last look
+	looked   time.Time
+	reported time.Time
 }
 
 // A waker wakes a waiting pump. Any goroutine may use it, also when the pump has ended.
@@ -414,8 +414,8 @@ func (p *pump) look(now time.Time) {
 			l.unread, l.unsent = 0, 0
 		}
 	}
-	if now.Sub(p.told) >= tellPeriod && p.Look != nil {
-		p.told = now
+	if now.Sub(p.reported) >= tellPeriod && p.Look != nil {
+		p.reported = now
 		list := make([]Port, len(p.lines))
 		for i, l := range p.lines {
 			list[i] = l.Port

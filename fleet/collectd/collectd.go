@@ -273,7 +273,7 @@ func (d *daemon) handler(entrance *door.Door) (http.Handler, error) {
 		cfg := web.Config{Title: "tamtam-collectd", Note: "What the store in " + d.Store.Dir + " has.",
 			Store: d.files, Troubles: d.troubles, Alarms: d.rules, Enter: entrance.Enter}
 		if d.Join.Topology != nil { // otherwise the page uses the stamps
-			cfg.Topology = web.Told(d.Join.Topology, d.Topology)
+			cfg.Topology = web.Reported(d.Join.Topology, d.Topology)
 		}
 		p, err := web.New(cfg)
 		if err != nil {

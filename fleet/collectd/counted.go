@@ -52,7 +52,7 @@ func newCountedStore(s *parquet.Store, dir string, logger *slog.Logger) *counted
 // Put implements result.Store.
 func (s *countedStore) Put(ctx context.Context, b *result.Batch) (bool, error) {
 	kept, err := s.Store.Put(ctx, b)
-	s.heard(ctx, b.Partition, err)
+	s.received(ctx, b.Partition, err)
 	if err != nil {
 		return kept, err
 	}
@@ -70,12 +70,12 @@ func (s *countedStore) Put(ctx context.Context, b *result.Batch) (bool, error) {
 // Last implements result.Store.
 func (s *countedStore) Last(ctx context.Context, partition string) (result.Position, error) {
 	at, err := s.Store.Last(ctx, partition)
-	s.heard(ctx, partition, err)
+	s.received(ctx, partition, err)
 	return at, err
 }
 
-// heard records the result of a call for a partition's worker, and logs changes. A worker that ends no longer waits.
-func (s *countedStore) heard(ctx context.Context, partition string, err error) {
+// received records the result of a call for a partition's worker, and logs changes. A worker that ends no longer waits.
+func (s *countedStore) received(ctx context.Context, partition string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	waited := len(s.waiting) > 0

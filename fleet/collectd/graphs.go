@@ -73,7 +73,7 @@ func (d *daemon) doubtGraphs(ctx context.Context, since time.Time) error {
 			if s.Kind() != result.Periods {
 				continue
 			}
-			if err := s.DoubtSince(ctx, since); err != nil {
+			if err := s.SuspectSince(ctx, since); err != nil {
 				return fmt.Errorf("rows since then lack the flag: the log was not notified: %w", err)
 			}
 		}

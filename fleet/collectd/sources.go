@@ -102,13 +102,13 @@ func (o *opener) open(ctx context.Context) ([]*feed, error) {
 	}
 	for _, m := range ingest.Markings(o.paths) {
 		add(o.asked(m.Source(), result.Periods, m.Groups(), func(s *ingest.Sender, tell func(dial.Event)) asking {
-			m.To, m.Tell = s, tell
+			m.To, m.Report = s, tell
 			return m
 		}))
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Sketches)) {
 		add(o.asked(name, result.Sketches, nil, func(s *ingest.Sender, tell func(dial.Event)) asking {
-			return &ingest.Sketching{Switch: name, Target: o.Sketches[name], To: s, Tell: func(e dial.SketchEvent) {
+			return &ingest.Sketching{Switch: name, Target: o.Sketches[name], To: s, Report: func(e dial.SketchEvent) {
 				tell(dial.Event{Target: e.Target, Kind: e.Kind, Err: e.Err})
 			}}
 		}))

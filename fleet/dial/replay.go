@@ -176,7 +176,7 @@ func (j *Join) together(
 	}
 	for _, k := range numbers {
 		for _, p := range j.paths {
-			out = append(out, j.both(replays[p].Tell(k))...)
+			out = append(out, j.both(replays[p].Report(k))...)
 		}
 	}
 	return out

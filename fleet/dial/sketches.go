@@ -48,7 +48,7 @@ const Uncertain = "epoch not certain"
 func WatchSketches(ctx context.Context, target string, o Options, tell func(SketchEvent)) error {
 	lost := func(err error) { tell(SketchEvent{Target: target, Kind: Lost, Err: err}) }
 	return o.again(ctx, target, lost, func(conn *grpc.ClientConn) (synced bool, err error) {
-		w := &sketchWatch{target: target, tell: tell, tasks: map[string]*sketchTask{}, queries: map[string]leafValues{}}
+		w := &sketchWatch{target: target, report: tell, tasks: map[string]*sketchTask{}, queries: map[string]leafValues{}}
 		err = w.once(ctx, conn, o)
 		return w.synced, err
 	})
@@ -86,10 +86,10 @@ func (o Options) subscribeSketches(ctx context.Context, conn *grpc.ClientConn) (
 type leafValues map[string][]string
 
 type sketchTask struct {
-	epoch   leafValues
-	metrics map[string]leafValues
-	seen    bool // the start of the epoch was seen, so its quantities are complete
-	doubt   bool // the target has left something out since
+	epoch      leafValues
+	metrics    map[string]leafValues
+	seen       bool // the start of the epoch was seen, so its quantities are complete
+	incomplete bool // the target has left something out since
 }
 
 // Bounds of the state kept for a target.
@@ -103,7 +103,7 @@ const (
 // together.
 type sketchWatch struct {
 	target  string
-	tell    func(SketchEvent)
+	report  func(SketchEvent)
 	tasks   map[string]*sketchTask
 	queries map[string]leafValues
 	synced  bool
@@ -129,7 +129,7 @@ func (w *sketchWatch) once(ctx context.Context, conn *grpc.ClientConn, o Options
 		case *gpb.SubscribeResponse_SyncResponse:
 			w.apply()
 			w.synced = true
-			w.tell(SketchEvent{Target: w.target, Kind: Synced})
+			w.report(SketchEvent{Target: w.target, Kind: Synced})
 		default:
 			return errors.New("the server sends neither updates nor the end of what there was")
 		}
@@ -202,7 +202,7 @@ func (w *sketchWatch) apply() {
 	}
 }
 
-func (w *sketchWatch) bad(err error) { w.tell(SketchEvent{Target: w.target, Kind: Bad, Err: err}) }
+func (w *sketchWatch) bad(err error) { w.report(SketchEvent{Target: w.target, Kind: Bad, Err: err}) }
 
 func (w *sketchWatch) query(at sketchLeaf, values []string) {
 	q := w.queries[at.entry]
@@ -227,7 +227,7 @@ func (w *sketchWatch) task(at sketchLeaf, values []string, doubt bool) {
 		t = &sketchTask{epoch: leafValues{}, metrics: map[string]leafValues{}}
 		w.tasks[at.entry] = t
 	}
-	t.doubt = t.doubt || doubt
+	t.incomplete = t.incomplete || doubt
 	if at.metric == "" {
 		t.epoch[at.name] = values
 		return
@@ -251,13 +251,13 @@ func (w *sketchWatch) ended(name string) {
 	if t.seen {
 		for _, quantity := range slices.Sorted(maps.Keys(t.metrics)) {
 			var flags []string
-			if t.doubt {
+			if t.incomplete {
 				flags = []string{Uncertain}
 			}
 			w.answer(name, quantity, t.epoch, t.metrics[quantity], flags)
 		}
 	}
-	t.seen, t.doubt = w.synced, false
+	t.seen, t.incomplete = w.synced, false
 }
 
 // answer reports the answer that leaves make up.
@@ -288,7 +288,7 @@ func (w *sketchWatch) answer(task, key string, epoch, estimate leafValues, flags
 		w.bad(err)
 		return
 	}
-	w.tell(SketchEvent{Target: w.target, Kind: Answered, Answer: a})
+	w.report(SketchEvent{Target: w.target, Kind: Answered, Answer: a})
 }
 
 // amount reads a number. It returns nil if there is none.

@@ -46,7 +46,7 @@ func queryNote(at int64, json string) *gpb.Notification {
 // subscription are not. Answers to queries are reported at once. A value that did not change is not sent.
 func TestSketchWatch(t *testing.T) {
 	var told []string
-	w := &sketchWatch{tasks: map[string]*sketchTask{}, queries: map[string]leafValues{}, tell: func(e SketchEvent) {
+	w := &sketchWatch{tasks: map[string]*sketchTask{}, queries: map[string]leafValues{}, report: func(e SketchEvent) {
 		if e.Kind == Bad {
 			told = append(told, e.Err.Error())
 			return
@@ -122,7 +122,7 @@ func FuzzSketchLeaves(f *testing.F) {
 	f.Add(`{"tt:metric":[{"quantity":"packets","state":{"estimate":"1"}}],"state":{"last-epoch":{"epoch":"1","end":2}}}`)
 	f.Fuzz(func(t *testing.T, json string) {
 		w := &sketchWatch{tasks: map[string]*sketchTask{}, queries: map[string]leafValues{}, synced: true,
-			tell: func(SketchEvent) {}}
+			report: func(SketchEvent) {}}
 		for at := range int64(3) {
 			w.take(sketchNote(at, elems("tam", "flymon-tasks", "flymon-task"), json))
 			w.take(epochNote(at, int(at), ""))

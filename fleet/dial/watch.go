@@ -69,7 +69,7 @@ const (
 func Watch(ctx context.Context, target string, sessions []string, o Options, tell func(Event)) error {
 	lost := func(err error) { tell(Event{Target: target, Kind: Lost, Err: err}) }
 	return o.again(ctx, target, lost, func(conn *grpc.ClientConn) (synced bool, err error) {
-		w := &watch{target: target, tell: tell, sessions: map[string]*session{}}
+		w := &watch{target: target, report: tell, sessions: map[string]*session{}}
 		for _, s := range sessions {
 			w.sessions[s] = newSession(s)
 		}
@@ -108,7 +108,7 @@ func (o Options) again(
 // watch is one subscription.
 type watch struct {
 	target   string
-	tell     func(Event)
+	report   func(Event)
 	sessions map[string]*session
 	synced   bool
 }
@@ -131,11 +131,11 @@ func (w *watch) once(ctx context.Context, conn *grpc.ClientConn, o Options, sess
 		case *gpb.SubscribeResponse_SyncResponse:
 			for name, s := range w.sessions {
 				if !w.synced && len(s.config) == 0 { // it does not exist, whatever it was before
-					w.tell(Event{Target: w.target, Session: name, Kind: Settings})
+					w.report(Event{Target: w.target, Session: name, Kind: Settings})
 				}
 			}
 			w.synced = true
-			w.tell(Event{Target: w.target, Kind: Synced})
+			w.report(Event{Target: w.target, Kind: Synced})
 		default:
 			return errors.New("the server sends neither updates nor the end of what there was")
 		}
@@ -156,7 +156,7 @@ func (w *watch) take(n *gpb.Notification, now time.Time) {
 		return changed[name]
 	}
 	bad := func(session string, err error) {
-		w.tell(Event{Target: w.target, Session: session, Kind: Bad, Err: err})
+		w.report(Event{Target: w.target, Session: session, Kind: Bad, Err: err})
 	}
 	for _, p := range n.GetDelete() {
 		elems := join(n.GetPrefix(), p)
@@ -187,7 +187,7 @@ func (w *watch) take(n *gpb.Notification, now time.Time) {
 			if err != nil {
 				bad(name, err)
 			}
-			w.tell(Event{Target: w.target, Session: name, Kind: Settings, Settings: settings})
+			w.report(Event{Target: w.target, Session: name, Kind: Settings, Settings: settings})
 		}
 		for _, number := range slices.SortedFunc(maps.Keys(c.periods), byNumber) {
 			p, err := s.period(number)
@@ -195,7 +195,7 @@ func (w *watch) take(n *gpb.Notification, now time.Time) {
 				bad(name, err)
 				continue
 			}
-			w.tell(Event{Target: w.target, Session: name, Kind: Period, Period: p, Arrived: now})
+			w.report(Event{Target: w.target, Session: name, Kind: Period, Period: p, Arrived: now})
 		}
 	}
 }

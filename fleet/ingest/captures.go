@@ -46,7 +46,7 @@ func ReadCaptures(ctx context.Context, t *Tap, paths ...string) (err error) {
 		first := earliest(left)
 		r := left[first]
 		if err != nil { // of a capture that is damaged
-			t.doubt(r.next.Time)
+			t.suspect(r.next.Time)
 		}
 		failed := t.Frame(ctx, r.next.Data, r.next.Len, r.next.Time)
 		if failed == nil && n%flushEvery == 0 {

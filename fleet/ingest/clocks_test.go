@@ -248,7 +248,7 @@ func TestIPFIXClocks(t *testing.T) {
 			switch {
 			case d.lost && n > 0 || !d.lost && n != 1:
 				t.Errorf("%s: counted %d times: %+v", x.text(id), n, row)
-			case d.lost && !rows.doubted(window) && !rows.doubted(truly):
+			case d.lost && !rows.incomplete(window) && !rows.incomplete(truly):
 				t.Errorf("%s is lost, and its window has no flag", x.text(id))
 			case d.lost:
 			case row[0].Flags == 0 && row[0].Window.Start != window:
@@ -284,7 +284,7 @@ func (x *clocksTest) text(id int) string {
 // doubt notes that a message of an exporter is lost around a time, by its clock as far as that is accepted. If its
 // clock is set later, its later messages may be of the same time.
 func (x *clocksTest) doubt(c *clocked, at time.Time) {
-	of := c.believed
+	of := c.bounded
 	span := [2]time.Time{of(at), of(at)}
 	if d := c.jumps.Sub(at); !c.jumps.IsZero() && d.Abs() < 2*time.Second {
 		for _, t := range []time.Time{at.Add(-2 * time.Second), at.Add(2 * time.Second)} {
@@ -296,8 +296,8 @@ func (x *clocksTest) doubt(c *clocked, at time.Time) {
 	x.doubtful = append(x.doubtful, span)
 }
 
-// believed returns the time of the clock, limited to what the reader accepts.
-func (c *clocked) believed(t time.Time) time.Time {
+// bounded returns the time of the clock, limited to what the reader accepts.
+func (c *clocked) bounded(t time.Time) time.Time {
 	if c.clock(t).Before(t.Add(-wrongClock)) {
 		return t.Add(DefaultDisorder)
 	}
@@ -310,7 +310,7 @@ func (c *clocked) believed(t time.Time) time.Time {
 func (c *clocked) setBack(t time.Time) bool {
 	before := c.jumps.Add(-time.Second)
 	return !c.jumps.IsZero() && !before.Before(c.starts) && t.After(c.jumps.Add(time.Second)) &&
-		c.believed(t).Add(4*time.Second).Before(c.believed(before))
+		c.bounded(t).Add(4*time.Second).Before(c.bounded(before))
 }
 
 func earlier(a, b time.Time) time.Time {
@@ -367,8 +367,8 @@ func (x *flowRows) amended(window int64) (flags result.Flags) {
 	return flags
 }
 
-// doubted reports whether something may be missing in a window, by its flags.
-func (x *flowRows) doubted(window int64) bool {
+// incomplete reports whether something may be missing in a window, by its flags.
+func (x *flowRows) incomplete(window int64) bool {
 	return cmp.Or(x.amended(window), x.flags[window]) != 0
 }
 
@@ -391,7 +391,7 @@ func TestIPFIXSetBack(t *testing.T) {
 	}
 	rows := rowsByFlow(x.hear(t), x.window)
 	for n, want := range map[float64]bool{7: false, 11.1: true, 14.5: true, 30.9: true, 37: false} {
-		if got := rows.doubted(rows.start(second(n))); got != want {
+		if got := rows.incomplete(rows.start(second(n))); got != want {
 			t.Errorf("the window of second %v has a flag: %v, want %v", n, got, want)
 		}
 	}

@@ -127,18 +127,18 @@ func (c *joining) partition(x place) (name string) {
 	return name
 }
 
-// A life is the interval in which a source ran, with the times of losses in it.
-type life struct {
+// A presence is the interval in which a source ran, with the times of losses in it.
+type presence struct {
 	from, to time.Time
 	lost     []time.Time
 }
 
 // sure reports whether a source received all of a window, and its watermark has had time to pass the window's end. A
 // loss is reported after a delay, and then may cover everything received until that.
-func sure(lives []life, start int64, later time.Duration) bool {
+func sure(lives []presence, start int64, later time.Duration) bool {
 	told := DefaultDisorder + beat + 3*DefaultEvery + later
 	from, to := time.Unix(0, start), time.Unix(0, start).Add(join.DefaultWindow)
-	return slices.ContainsFunc(lives, func(l life) bool {
+	return slices.ContainsFunc(lives, func(l presence) bool {
 		lossless := !slices.ContainsFunc(l.lost, func(at time.Time) bool {
 			return !at.Add(DefaultEvery+tick).Before(from) && at.Before(to.Add(told))
 		})
@@ -166,7 +166,7 @@ func TestKilled(t *testing.T) {
 		c := newJoining(t, r, result.Stamps, partitions)
 		now := start.Add(time.Duration(r.Int64N(int64(20 * time.Second))))
 		truth := map[place]int64{}
-		var lives []life
+		var lives []presence
 		var s *Sender
 		stopped := false
 		frame := func(heard bool) {
@@ -197,7 +197,7 @@ func TestKilled(t *testing.T) {
 			if err := s.Begin(t.Context(), now); err != nil {
 				t.Fatal(err)
 			}
-			l := life{from: now}
+			l := presence{from: now}
 			for n, ticks := 0, 1+r.IntN(3000); n < ticks; n++ {
 				if now = now.Add(tick); r.IntN(20) == 0 {
 					lost := r.IntN(300) == 0
@@ -315,7 +315,7 @@ func TestKilledIPFIX(t *testing.T) {
 		lossless := r.IntN(2) == 0
 		var reports *Reports
 		var s *Sender
-		heard := func(l *life) {
+		heard := func(l *presence) {
 			now = now.Add(tick)
 			for _, x := range switches {
 				if r.IntN(10) == 0 {
@@ -343,7 +343,7 @@ func TestKilledIPFIX(t *testing.T) {
 			}
 			c.step(now, false)
 		}
-		var lives []life
+		var lives []presence
 		stopped := false
 		// windows in which it was stopped, by the collector's clock, which is all that it has
 		atStop := map[int64]bool{}
@@ -360,7 +360,7 @@ func TestKilledIPFIX(t *testing.T) {
 			if err := s.Begin(t.Context(), now); err != nil {
 				t.Fatal(err)
 			}
-			l := life{from: now}
+			l := presence{from: now}
 			for n, ticks := 0, 1+r.IntN(3000); n < ticks; n++ {
 				heard(&l)
 			}

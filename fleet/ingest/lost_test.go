@@ -146,7 +146,7 @@ func TestIPFIXAnew(t *testing.T) {
 	}
 	rows := rowsByFlow(x.hear(t), x.window)
 	for second, want := range map[float64]bool{20: false, 34: true, 55: false} {
-		if got := rows.doubted(rows.start(after(second))); got != want {
+		if got := rows.incomplete(rows.start(after(second))); got != want {
 			t.Errorf("the window of second %v has a flag: %v, want %v", second, got, want)
 		}
 	}
@@ -187,7 +187,7 @@ func TestLongEpoch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &sketchingReader{told: map[answerKey]int64{}, Sketching: &Sketching{Switch: "leaf1", To: s}}
+	r := &sketchingReader{reported: map[answerKey]int64{}, Sketching: &Sketching{Switch: "leaf1", To: s}}
 	for _, began := range []int64{0, start.UnixNano() + 1} {
 		if err := r.answer(t.Context(), dial.Answer{Task: "heavy", Start: began, End: start.UnixNano()}); err != nil {
 			t.Fatal(err)

@@ -22,7 +22,7 @@ type Marking struct {
 	Target   string
 	Sessions map[string][]string // groups of a dial.File by session; a session is joined in each of its groups
 	To       *Sender
-	Tell     func(dial.Event) // called for connection changes and unreadable reports; may be nil
+	Report   func(dial.Event) // called for connection changes and unreadable reports; may be nil
 }
 
 // Markings returns the Markings of a file, without senders.
@@ -120,8 +120,8 @@ const (
 const wrongClock = time.Hour
 
 func (r *markingReader) take(ctx context.Context, e dial.Event) error {
-	if r.Tell != nil && e.Kind != dial.Period {
-		r.Tell(e)
+	if r.Report != nil && e.Kind != dial.Period {
+		r.Report(e)
 	}
 	switch e.Kind {
 	case dial.Settings:
@@ -174,8 +174,8 @@ func (r *markingReader) period(ctx context.Context, one dial.Report) error {
 	}
 	if err := r.clock(one); err != nil {
 		r.To.Lose(1, r.To.options.Now())
-		if r.Tell != nil {
-			r.Tell(dial.Event{Target: r.Target, Session: one.Session, Kind: dial.Bad, Err: err})
+		if r.Report != nil {
+			r.Report(dial.Event{Target: r.Target, Session: one.Session, Kind: dial.Bad, Err: err})
 		}
 		return nil
 	}

@@ -23,14 +23,14 @@ paths:
 
 // A markingNet has two switches that are read into a log, which a partition joins.
 type markingNet struct {
-	t       *testing.T
-	now     time.Time
-	log     *stream.Memory
-	join    *join.Partition
-	readers []*markingReader
-	told    []string
-	rows    []result.Loss
-	amends  []result.Amend
+	t        *testing.T
+	now      time.Time
+	log      *stream.Memory
+	join     *join.Partition
+	readers  []*markingReader
+	reported []string
+	rows     []result.Loss
+	amends   []result.Amend
 }
 
 func newMarkingNet(t *testing.T) *markingNet {
@@ -46,9 +46,9 @@ func newMarkingNet(t *testing.T) *markingNet {
 		if m.To, err = NewSender(n.log, result.Periods, o); err != nil {
 			t.Fatal(err)
 		}
-		m.Tell = func(e dial.Event) {
+		m.Report = func(e dial.Event) {
 			if e.Kind == dial.Bad {
-				n.told = append(n.told, e.Err.Error())
+				n.reported = append(n.reported, e.Err.Error())
 			}
 		}
 		if err := m.To.Announce(t.Context()); err != nil {
@@ -157,8 +157,8 @@ func TestMarking(t *testing.T) {
 		}
 		seen[l.Period] = true
 	}
-	if len(seen) < 30 || len(n.told) > 0 {
-		t.Errorf("%d periods, want 30 or more; told %q", len(seen), n.told)
+	if len(seen) < 30 || len(n.reported) > 0 {
+		t.Errorf("%d periods, want 30 or more; told %q", len(seen), n.reported)
 	}
 }
 
@@ -178,7 +178,7 @@ func TestMarkingDoubtSince(t *testing.T) {
 			if k == 60 {
 				for _, r := range n.readers {
 					// periods from 53 on
-					if err := r.To.DoubtSince(t.Context(), n.now.Add(-6*time.Second)); err != nil {
+					if err := r.To.SuspectSince(t.Context(), n.now.Add(-6*time.Second)); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -213,8 +213,8 @@ func TestMarkingWrongClock(t *testing.T) {
 	if s := n.readers[0].To.Stats(); s.Events != 1 || s.Lost != 2 {
 		t.Errorf("%+v: want one event, and two lost", s)
 	}
-	if len(n.told) != 2 || !strings.Contains(n.told[0], "2h0m2s from this host's: want less than 1h0m0s") {
-		t.Errorf("told %q", n.told)
+	if len(n.reported) != 2 || !strings.Contains(n.reported[0], "2h0m2s from this host's: want less than 1h0m0s") {
+		t.Errorf("told %q", n.reported)
 	}
 }
 

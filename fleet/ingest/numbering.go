@@ -12,16 +12,16 @@ type numbering struct {
 
 // A hole describes the missing numbers before one that came.
 type hole struct {
-	lost  int64     // minimum number of missing ones
-	doubt bool      // more may be missing
-	since time.Time // they were sent after this time
-	anew  bool      // the sender restarted
+	lost      int64     // minimum number of missing ones
+	uncertain bool      // more may be missing
+	since     time.Time // they were sent after this time
+	restarted bool      // the sender restarted
 }
 
 // A sender whose number is this far behind, or behind this many times in a row, has restarted.
 const (
-	anewBehind = 1 << 10
-	anewInRow  = 8
+	restartBehind = 1 << 10
+	restartInRow  = 8
 )
 
 // came processes a number that came at a time. The last parameter is true if other information shows that a number
@@ -29,29 +29,29 @@ const (
 // until that is certain its losses are unknown, so the whole time is uncertain. If the first number of a restarted
 // sender is not there, at least one is missing.
 func (n *numbering) came(number uint32, at time.Time, anew bool) hole {
-	gap, h := int32(number-n.next), hole{since: n.last, doubt: n.late > 0}
+	gap, h := int32(number-n.next), hole{since: n.last, uncertain: n.late > 0}
 	n.last = at
 	switch {
 	case !n.begun:
 		gap, h.since = 0, at
-	case number <= 1 && (anew || gap < -anewBehind):
-		gap, h.anew = 0, true
-	case gap < 0 && (anew || gap < -anewBehind || n.late+1 == anewInRow):
-		gap, h.anew = 1, true
+	case number <= 1 && (anew || gap < -restartBehind):
+		gap, h.restarted = 0, true
+	case gap < 0 && (anew || gap < -restartBehind || n.late+1 == restartInRow):
+		gap, h.restarted = 1, true
 	case gap < 0:
 		n.late++
-		h.doubt = true
+		h.uncertain = true
 		return h
 	}
 	n.begun, n.next, n.late, h.lost = true, number+1, 0, int64(gap)
 	return h
 }
 
-// tell reports a hole before something that came at a time.
-func (s *Sender) tell(h hole, at time.Time) {
+// report reports a hole before something that came at a time.
+func (s *Sender) report(h hole, at time.Time) {
 	s.LoseSince(h.lost, h.since, at)
-	if h.doubt {
-		s.doubt(h.since, at)
+	if h.uncertain {
+		s.suspect(h.since, at)
 	}
 }
 

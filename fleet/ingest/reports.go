@@ -48,7 +48,7 @@ type ReportCounts struct {
 type exporter struct {
 	decoder *ipfix.Decoder
 	before  ipfix.Counts
-	doubts  map[uint32]*doubt // by observation domain
+	gaps    map[uint32]*gap // by observation domain
 }
 
 // An agent is identified by the source of its datagrams, too: several may claim the same address, or none.
@@ -106,7 +106,7 @@ func (r *Reports) IPFIX(ctx context.Context, from netip.AddrPort, message []byte
 			r.leaveOut(at)
 			return nil
 		}
-		e = &exporter{decoder: ipfix.NewDecoder(0), doubts: map[uint32]*doubt{}}
+		e = &exporter{decoder: ipfix.NewDecoder(0), gaps: map[uint32]*gap{}}
 		r.exporters[from] = e
 	}
 	earliest, latest := at.Add(-wrongClock), at.Add(r.drops.disorder())
@@ -118,22 +118,22 @@ func (r *Reports) IPFIX(ctx context.Context, from netip.AddrPort, message []byte
 		}
 		reports = append(reports, x)
 	})
-	h, missing := heard{at: at, until: at, late: late, broken: lost > 0}, hole{lost: lost, since: at}
+	h, missing := received{at: at, until: at, late: late, broken: lost > 0}, hole{lost: lost, since: at}
 	if domain, exported, ok := ipfix.Domain(message); ok {
 		h.number = binary.BigEndian.Uint32(message[8:])
 		if h.until = exported.Add(time.Second); h.until.After(latest) || h.until.Before(earliest) {
 			h.until = latest.Add(1) // no report is later
 		}
-		missing.doubt = e.doubts[domain].goesBack(h)
-		h.broken = h.broken || missing.doubt
+		missing.uncertain = e.gaps[domain].goesBack(h)
+		h.broken = h.broken || missing.uncertain
 		var err error
-		if missing.since, err = r.doubt(ctx, e, domain, h, reports); err != nil {
+		if missing.since, err = r.gapOf(ctx, e, domain, h, reports); err != nil {
 			return err
 		}
 	}
-	r.drops.tell(missing, h.until)
+	r.drops.report(missing, h.until)
 	for i := range reports {
-		if err := r.drops.Heard(ctx, reports[i].at.UnixNano(), at.UnixNano(), &reports[i].Drop); err != nil {
+		if err := r.drops.Received(ctx, reports[i].at.UnixNano(), at.UnixNano(), &reports[i].Drop); err != nil {
 			return err
 		}
 	}
@@ -324,14 +324,14 @@ func (r *Reports) SFlow(ctx context.Context, from netip.AddrPort, datagram []byt
 			return err
 		}
 	}
-	r.drops.tell(a.number(d, at), at)
+	r.drops.report(a.number(d, at), at)
 	for _, x := range d.Samples {
 		n, ok := x.(*sflow.Discarded)
 		if !ok {
 			r.counts.others.Add(1)
 			continue
 		}
-		r.drops.tell(a.unsent(n, at), at)
+		r.drops.report(a.unsent(n, at), at)
 		drop := discarded(n)
 		drop.Switch = r.name(d.Agent)
 		if err := r.drops.Drop(ctx, at.UnixNano(), &drop); err != nil {
@@ -344,21 +344,21 @@ func (r *Reports) SFlow(ctx context.Context, from netip.AddrPort, datagram []byt
 // leaveOut counts a datagram from beyond the first MaxExporters.
 func (r *Reports) leaveOut(at time.Time) {
 	r.counts.beyond.Add(1)
-	r.drops.tell(r.beyond.came(at), at)
+	r.drops.report(r.beyond.came(at), at)
 }
 
 // maxSources is the number of an agent's sources whose left-out notifications are tracked. The losses of other sources
 // are uncertain.
 const maxSources = 1 << 10
 
-// anewAfter is the minimum decrease of an agent's uptime, in milliseconds, that shows a restart.
-const anewAfter = 10_000
+// restartAfter is the minimum decrease of an agent's uptime, in milliseconds, that shows a restart.
+const restartAfter = 10_000
 
 // number returns the hole before a datagram that came at a time.
 func (a *agentState) number(d *sflow.Datagram, at time.Time) hole {
-	back := d.Uptime < a.uptime && (d.Sequence <= 1 || a.uptime-d.Uptime > anewAfter)
+	back := d.Uptime < a.uptime && (d.Sequence <= 1 || a.uptime-d.Uptime > restartAfter)
 	h := a.came(d.Sequence, at, back)
-	if h.anew {
+	if h.restarted {
 		clear(a.notified)
 		a.since = at
 	}
@@ -376,7 +376,7 @@ func (a *agentState) unsent(n *sflow.Discarded, at time.Time) hole {
 		a.notified[n.Source] = notified{n.Drops, at}
 	}
 	if !ok {
-		return hole{doubt: n.Drops > 0, since: a.since}
+		return hole{uncertain: n.Drops > 0, since: a.since}
 	}
 	return hole{lost: int64(int32(n.Drops - before.drops)), since: before.at}
 }

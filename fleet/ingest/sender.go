@@ -70,13 +70,13 @@ type Sender struct {
 	kind    result.Kind
 	options Options
 
-	mu    sync.Mutex // guards the following fields
-	parts []part
-	high  int64     // latest time of any event
-	heard time.Time // arrival of the event with time high; zero if none came
-	held  bool      // the watermark does not advance: see Hold
-	asked time.Time // time up to which losses are known; zero if they are not checked
-	told  span      // last span reported by Unheard
+	mu       sync.Mutex // guards the following fields
+	parts    []part
+	high     int64     // latest time of any event
+	received time.Time // arrival of the event with time high; zero if none came
+	held     bool      // the watermark does not advance: see Hold
+	asked    time.Time // time up to which losses are known; zero if they are not checked
+	reported span      // last span reported by Unheard
 
 	events, batches, bytes, refused, lost, retried, waited atomic.Int64
 
@@ -87,7 +87,7 @@ type part struct {
 	topic    string
 	writer   *event.Writer // nil if nothing is sent there
 	begun    time.Time     // arrival of the first buffered event
-	told     time.Time     // time of the last batch
+	reported time.Time     // time of the last batch
 	promised int64
 	finished []batch // batches that the log has not confirmed, in the order of their numbers
 	missing  []span  // spans to be reported as missing
@@ -194,7 +194,7 @@ func (s *Sender) Begin(ctx context.Context, since time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at := since.UnixNano()
-	s.high, s.heard = at, since
+	s.high, s.received = at, since
 	return s.miss(ctx, span{at - 1, at - 1}, at)
 }
 
@@ -205,26 +205,26 @@ func (s *Sender) Unheard(ctx context.Context, from, to int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	x := span{max(from, 0), min(to, event.MaxTime)}
-	if !s.options.Live || x.to <= 0 || x.from > x.to || x.from >= s.told.from && x.to <= s.told.to {
+	if !s.options.Live || x.to <= 0 || x.from > x.to || x.from >= s.reported.from && x.to <= s.reported.to {
 		return nil
 	}
-	if s.told.to == 0 || x.from > s.told.to+1 || x.to < s.told.from-1 {
-		s.told = x
+	if s.reported.to == 0 || x.from > s.reported.to+1 || x.to < s.reported.from-1 {
+		s.reported = x
 	} else {
-		s.told = s.told.with(x)
+		s.reported = s.reported.with(x)
 	}
 	return s.miss(ctx, x, 0)
 }
 
-// DoubtSince reports to all partitions that events received since a time, by this host's clock, may have been
+// SuspectSince reports to all partitions that events received since a time, by this host's clock, may have been
 // misinterpreted. It converts that to event time by the delay of the last event between the switch's clock and this
 // host's.
-func (s *Sender) DoubtSince(ctx context.Context, since time.Time) error {
+func (s *Sender) SuspectSince(ctx context.Context, since time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	late := int64(0)
-	if !s.heard.IsZero() {
-		late = s.heard.UnixNano() - s.high
+	if !s.received.IsZero() {
+		late = s.received.UnixNano() - s.high
 	}
 	now := s.options.Now().UnixNano()
 	x := span{max(since.UnixNano()-late, 0), min(max(now-late, s.high, 1), event.MaxTime)}
@@ -280,11 +280,12 @@ func (s *Sender) Frame(ctx context.Context, f *event.Frame) error {
 
 // Drop sends a report of drops. Errors are as for Frame.
 func (s *Sender) Drop(ctx context.Context, at int64, d *event.Drop) error {
-	return s.Heard(ctx, at, at, d)
+	return s.Received(ctx, at, at, d)
 }
 
-// Heard sends a report of drops with another time for the watermark, so that a clock that is ahead does not advance it.
-func (s *Sender) Heard(ctx context.Context, at, by int64, d *event.Drop) error {
+// Received sends a report of drops with another time for the watermark, so that a clock that is ahead does not advance
+// it.
+func (s *Sender) Received(ctx context.Context, at, by int64, d *event.Drop) error {
 	return s.blob(ctx, at, by, ofDrop(d), func(w *event.Writer) (bool, error) { return w.AddDrop(at, d) })
 }
 
@@ -360,8 +361,8 @@ func (s *Sender) added(p *part, at int64) {
 	if first {
 		p.begun = now
 	}
-	if at > s.high || s.heard.IsZero() {
-		s.high, s.heard = at, now
+	if at > s.high || s.received.IsZero() {
+		s.high, s.received = at, now
 	}
 }
 
@@ -390,8 +391,8 @@ func (s *Sender) LostBy(n int64, asked time.Time) {
 	s.asked = asked
 }
 
-// doubt reports losses like LoseSince, if they are counted already, or uncertain.
-func (s *Sender) doubt(since, upTo time.Time) {
+// suspect reports losses like LoseSince, if they are counted already, or uncertain.
+func (s *Sender) suspect(since, upTo time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lose(since.UnixNano(), upTo.UnixNano(), 0)
@@ -431,7 +432,7 @@ func (s *Sender) Step(ctx context.Context) error {
 			continue
 		}
 		waits := !p.begun.IsZero() && now.Sub(p.begun) >= s.options.Every
-		if waits || promise > p.promised && now.Sub(p.told) >= beat {
+		if waits || promise > p.promised && now.Sub(p.reported) >= beat {
 			if err := s.send(ctx, p, promise); err != nil {
 				return err
 			}
@@ -490,12 +491,12 @@ func (s *Sender) Close(ctx context.Context) error {
 
 // promise returns the watermark: the time before which no event comes any more. It returns 0 if it is unknown.
 func (s *Sender) promise() int64 {
-	if s.heard.IsZero() || s.held {
+	if s.received.IsZero() || s.held {
 		return 0
 	}
 	at := s.high - int64(s.options.Disorder)
 	if s.options.Live {
-		at += int64(s.options.Now().Sub(s.heard))
+		at += int64(s.options.Now().Sub(s.received))
 	}
 	if s.options.Live && !s.asked.IsZero() {
 		at = min(at, s.asked.Add(-s.options.Disorder).UnixNano())
@@ -562,8 +563,8 @@ func (s *Sender) append(ctx context.Context, p *part, promise int64) error {
 		case <-time.After(s.options.Retry):
 		}
 	}
-	p.told = s.options.Now()
-	s.waited.Add(int64(p.told.Sub(began)))
+	p.reported = s.options.Now()
+	s.waited.Add(int64(p.reported.Sub(began)))
 	return nil
 }
 

@@ -16,13 +16,13 @@ type Sketching struct {
 	Switch string // name in rows
 	Target string
 	To     *Sender
-	Tell   func(dial.SketchEvent) // called for connection changes and unreadable answers; may be nil
+	Report func(dial.SketchEvent) // called for connection changes and unreadable answers; may be nil
 }
 
 // Read reads the target until ctx ends, and then returns nil. If there are several targets, announce all senders before
 // reading the first.
 func (k *Sketching) Read(ctx context.Context, o dial.Options) error {
-	r := &sketchingReader{Sketching: k, told: map[answerKey]int64{}}
+	r := &sketchingReader{Sketching: k, reported: map[answerKey]int64{}}
 	return watching(ctx, k.To, k.Target, r.take, func(ctx context.Context, take func(dial.SketchEvent)) error {
 		return dial.WatchSketches(ctx, k.Target, o, take)
 	})
@@ -30,7 +30,7 @@ func (k *Sketching) Read(ctx context.Context, o dial.Options) error {
 
 type sketchingReader struct {
 	*Sketching
-	told map[answerKey]int64 // end of the epoch of the last answer that was sent
+	reported map[answerKey]int64 // end of the epoch of the last answer that was sent
 }
 
 type answerKey struct{ task, key string }
@@ -53,8 +53,8 @@ func (r *sketchingReader) take(ctx context.Context, e dial.SketchEvent) error {
 	case dial.Bad:
 		r.To.Lose(1, r.To.options.Now())
 	}
-	if r.Tell != nil {
-		r.Tell(e)
+	if r.Report != nil {
+		r.Report(e)
 	}
 	return nil
 }
@@ -78,20 +78,20 @@ func checkEpoch(a *dial.Answer, now time.Time) error {
 
 func (r *sketchingReader) answer(ctx context.Context, a dial.Answer) error {
 	key := answerKey{a.Task, a.Key}
-	if r.told[key] == a.End { // from another query, or before the connection was lost
+	if r.reported[key] == a.End { // from another query, or before the connection was lost
 		return nil
 	}
 	if err := checkEpoch(&a, r.To.options.Now()); err != nil {
 		r.To.Lose(1, r.To.options.Now())
-		if r.Tell != nil {
-			r.Tell(dial.SketchEvent{Target: r.Target, Kind: dial.Bad, Err: err})
+		if r.Report != nil {
+			r.Report(dial.SketchEvent{Target: r.Target, Kind: dial.Bad, Err: err})
 		}
 		return nil
 	}
-	if len(r.told) == maxAnswers {
-		clear(r.told)
+	if len(r.reported) == maxAnswers {
+		clear(r.reported)
 	}
-	r.told[key] = a.End
+	r.reported[key] = a.End
 	r.To.Disorder(max(answersApart+2*time.Duration(a.End-a.Start), r.To.disorder()))
 	return r.To.Sketch(ctx, a.End, &event.Sketch{Switch: r.Switch, Task: a.Task, Key: a.Key, Estimate: a.Estimate,
 		Low: a.Lower, High: a.Upper, Flags: strings.Join(a.Flags, ", ")})

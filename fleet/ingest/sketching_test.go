@@ -20,8 +20,8 @@ func TestSketching(t *testing.T) {
 		t.Fatal(err)
 	}
 	var told []string
-	r := &sketchingReader{told: map[answerKey]int64{}, Sketching: &Sketching{Switch: "leaf1", Target: "leaf1:1", To: s,
-		Tell: func(e dial.SketchEvent) {
+	r := &sketchingReader{reported: map[answerKey]int64{}, Sketching: &Sketching{Switch: "leaf1", Target: "leaf1:1", To: s,
+		Report: func(e dial.SketchEvent) {
 			if e.Kind == dial.Bad {
 				told = append(told, e.Err.Error())
 			}

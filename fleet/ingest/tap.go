@@ -204,10 +204,10 @@ func (t *Tap) recorded(ctx context.Context, payload []byte, at time.Time) (took 
 // tellCopies reports a hole of frames, or copies of them, up to a time.
 func (t *Tap) tellCopies(h hole, upTo time.Time) {
 	if t.Stamps != nil {
-		t.Stamps.tell(h, upTo)
+		t.Stamps.report(h, upTo)
 	}
 	if t.Records != nil {
-		t.Records.to.tell(h, upTo)
+		t.Records.to.report(h, upTo)
 	}
 }
 
@@ -232,10 +232,10 @@ func (t *Tap) lose(n int64, upTo time.Time) {
 	}
 }
 
-// doubt reports that frames up to a time may be missing, which are counted already.
-func (t *Tap) doubt(upTo time.Time) {
+// suspect reports that frames up to a time may be missing, which are counted already.
+func (t *Tap) suspect(upTo time.Time) {
 	for _, s := range t.senders() {
-		s.doubt(upTo, upTo)
+		s.suspect(upTo, upTo)
 	}
 }
 

@@ -50,7 +50,7 @@ func (s *Server) watch() {
 			if err := s.room(); err != nil { // the error of NATS may be a mere consequence
 				why = err.Error()
 			}
-			s.tell(why)
+			s.report(why)
 		case <-tick.C:
 		}
 		now := time.Now()
@@ -62,13 +62,13 @@ func (s *Server) watch() {
 			last, pause = time.Now(), min(max(2*pause, lookAtServer), longestBroken)
 		}
 		if !broken && s.Trouble() != "" && s.room() == nil {
-			s.tell("")
+			s.report("")
 		}
 	}
 }
 
-// tell stores the reason why the folder cannot be written, "" if it can, and logs a change.
-func (s *Server) tell(trouble string) {
+// report stores the reason why the folder cannot be written, "" if it can, and logs a change.
+func (s *Server) report(trouble string) {
 	s.mu.Lock()
 	was := s.trouble
 	s.trouble = trouble
@@ -97,7 +97,7 @@ func (s *Server) again() bool {
 	}
 	started, err := s.start()
 	if err != nil {
-		s.tell(err.Error())
+		s.report(err.Error())
 		return false
 	}
 	s.mu.Lock()

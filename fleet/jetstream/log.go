@@ -182,8 +182,8 @@ func (l *Log) topic(ctx context.Context, name string) (*topic, error) {
 
 func subject(topic string) string { return "tamtam." + topic }
 
-// bell returns the subject that receives a message when one is appended to the topic.
-func bell(topic string) string { return "tamtam-bell." + topic }
+// wakeUp returns the subject that receives a message when one is appended to the topic.
+func wakeUp(topic string) string { return "tamtam-bell." + topic }
 
 func (l *Log) failed(topic, what string, err error) error {
 	return fmt.Errorf("topic %s at %s: %s: %w", topic, l.where, what, err)
@@ -237,7 +237,7 @@ func (l *Log) Append(ctx context.Context, name, id string, data []byte) (uint64,
 	t.mu.Lock()
 	t.appended = max(t.appended, ack.Sequence)
 	t.mu.Unlock()
-	_ = l.conn.Publish(bell(name), nil) // a reader that misses it polls
+	_ = l.conn.Publish(wakeUp(name), nil) // a reader that misses it polls
 	return ack.Sequence, nil
 }
 

@@ -39,7 +39,7 @@ func (l *Log) Read(ctx context.Context, name string, from uint64, most int) ([]s
 	}
 	answered := time.Now()
 	bells := make(chan *nats.Msg, 1) // one signal is enough
-	sub, err := l.conn.ChanSubscribe(bell(name), bells)
+	sub, err := l.conn.ChanSubscribe(wakeUp(name), bells)
 	if err != nil {
 		return nil, l.failed(name, "not read", err)
 	}

@@ -36,7 +36,7 @@ func TestPeriodsAlarms(t *testing.T) {
 			t.Fatal(err)
 		}
 		said := map[int64]string{} // keyed by the start of the period
-		m := &marking{file: file, truth: map[lossKey]result.Loss{}, tell: func(x marks.Result) {
+		m := &marking{file: file, truth: map[lossKey]result.Loss{}, send: func(x marks.Result) {
 			if x.Path != "web" {
 				return
 			}

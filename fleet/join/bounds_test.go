@@ -22,7 +22,7 @@ func in(amends []result.Amend, at int64, flag result.Flags) bool {
 
 // Events of a source beyond the limit of sources are missing: their time has the flag overflow.
 func TestSourcesOverflow(t *testing.T) {
-	x := &told{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
+	x := &reported{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
 	for i := range maxSources {
 		x.message(x.writer(fmt.Sprint("leaf", i)), 100*second, 105*second)
 	}
@@ -40,7 +40,7 @@ func TestSourcesOverflow(t *testing.T) {
 
 // A window whose events were all left out for lack of capacity has no row, and an amendment reports the overflow.
 func TestOverflowWithoutRows(t *testing.T) {
-	x := &told{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{Rows: 1}, result.Position{}, time.Unix(100, 0))}
+	x := &reported{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{Rows: 1}, result.Position{}, time.Unix(100, 0))}
 	w := x.writer("leaf1")
 	x.message(w, 100*second, 105*second, 115*second)
 	x.message(w, event.Ended)
@@ -52,7 +52,7 @@ func TestOverflowWithoutRows(t *testing.T) {
 
 // Paths that no window uses any more make room for others, also while windows are open.
 func TestWaysMakeRoom(t *testing.T) {
-	x := &told{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
+	x := &reported{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
 	w, number := x.writer("leaf1"), uint32(0)
 	frames := func(at int64, n int) {
 		for range n {
@@ -122,7 +122,7 @@ func TestDropsFull(t *testing.T) {
 
 // Messages lost from a source that had announced its end are a gap from that end on.
 func TestLostBehindTheEnd(t *testing.T) {
-	x := &told{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
+	x := &reported{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
 	other, w := x.writer("leaf2"), x.writer("leaf1")
 	x.message(other, 100*second)
 	x.message(w, 105*second, 105*second)
@@ -138,7 +138,7 @@ func TestLostBehindTheEnd(t *testing.T) {
 // If the clock was set between the arrival and departure times of a hop, no time of that hop counts: neither its
 // residence time nor the links on both sides. The packet is counted as one with unknown residence time.
 func TestClockSet(t *testing.T) {
-	x := &told{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
+	x := &reported{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
 	w := x.writer("leaf1")
 	for _, flags := range []event.HopFlags{0, event.ClockSet} {
 		var hops []event.Hop
@@ -170,7 +170,7 @@ func TestClockSet(t *testing.T) {
 
 // The row of a link is flagged if the clock of either end is not synchronised.
 func TestLinkUnsynchronised(t *testing.T) {
-	x := &told{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
+	x := &reported{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
 	w := x.writer("leaf1")
 	var hops []event.Hop
 	for n, flags := range []event.HopFlags{0, event.Unsynchronised, 0, 0} {

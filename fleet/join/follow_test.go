@@ -10,14 +10,14 @@ import (
 	"tamtam/fleet/event"
 )
 
-// told feeds a partition with messages of a source: a frame at each of some times, and a watermark (promise).
-type told struct {
+// reported feeds a partition with messages of a source: a frame at each of some times, and a watermark (promise).
+type reported struct {
 	t   *testing.T
 	p   *Partition
 	now time.Time
 }
 
-func (x *told) message(w *event.Writer, promise int64, frames ...int64) {
+func (x *reported) message(w *event.Writer, promise int64, frames ...int64) {
 	x.t.Helper()
 	for _, at := range frames {
 		w.Stamped(&event.Frame{Time: at, Hops: []event.Hop{{Flags: event.NoArrival | event.NoDeparture}}})
@@ -27,7 +27,7 @@ func (x *told) message(w *event.Writer, promise int64, frames ...int64) {
 	}
 }
 
-func (x *told) writer(source string) *event.Writer {
+func (x *reported) writer(source string) *event.Writer {
 	x.t.Helper()
 	w, err := event.NewWriter(result.Stamps, source)
 	if err != nil {
@@ -37,7 +37,7 @@ func (x *told) writer(source string) *event.Writer {
 }
 
 // cut returns the flags of the windows in the batch, by window number, and the amendments.
-func (x *told) cut() (windows map[int64]result.Flags, amends []result.Amend) {
+func (x *reported) cut() (windows map[int64]result.Flags, amends []result.Amend) {
 	windows = map[int64]result.Flags{}
 	b := x.p.Cut(x.now, true)
 	if b == nil {
@@ -53,7 +53,7 @@ func (x *told) cut() (windows map[int64]result.Flags, amends []result.Amend) {
 // watermark to the time when it captures again. Those before and after have no flag, and no source counts as silent.
 func TestFollow(t *testing.T) {
 	const window = 10 * second
-	x := &told{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
+	x := &reported{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
 	before, after := x.writer(event.Name("host:eth1", time.Unix(50, 0))),
 		x.writer(event.Name("host:eth1", time.Unix(130, 0)))
 	other := x.writer(event.Name("host:eth2", time.Unix(50, 0)))
@@ -89,7 +89,7 @@ func TestFollow(t *testing.T) {
 
 // If windows were closed while a source was silent, they are amended when it returns, and no others are.
 func TestFollowSilent(t *testing.T) {
-	x := &told{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
+	x := &reported{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
 	before, after := x.writer(event.Name("eth1", time.Unix(50, 0))), x.writer(event.Name("eth1", time.Unix(130, 0)))
 	other := x.writer("leaf1")
 	x.message(before, 105*second, 106*second)
@@ -108,7 +108,7 @@ func TestFollowSilent(t *testing.T) {
 
 // Ended sources make room for others, so that a source may be restarted any number of times.
 func TestManyStarts(t *testing.T) {
-	x := &told{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
+	x := &reported{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
 	for i := range int64(maxSources + 10) {
 		w := x.writer(event.Name("eth1", time.Unix(50, i)))
 		x.message(w, 100*second+i)
@@ -123,7 +123,7 @@ func TestManyStarts(t *testing.T) {
 
 // An expected source is matched by its name without the start time.
 func TestExpectStarted(t *testing.T) {
-	x := &told{t: t, now: time.Unix(100, 0)}
+	x := &reported{t: t, now: time.Unix(100, 0)}
 	x.p = New("stamps-0", Options{Expect: []string{"host:eth1"}}, result.Position{}, x.now)
 	x.message(x.writer("leaf1"), 100*second, 85*second)
 	if got, _ := x.cut(); len(got) != 0 {

@@ -216,7 +216,7 @@ func (t *telling) window(start int64, all []*copied) {
 		if began := seen[visitOf(way.Visits[0])].first; began < start || began >= end {
 			continue
 		}
-		t.tell(some[0].Key, way, seen, end+t.reach, 0, func(*journey.Visit) bool { return true })
+		t.report(some[0].Key, way, seen, end+t.reach, 0, func(*journey.Visit) bool { return true })
 	}
 }
 
@@ -241,7 +241,7 @@ func (t *telling) late(all []*copied) {
 		if !slices.ContainsFunc(way.Visits, func(v *journey.Visit) bool { return cameLate[visitOf(v)] }) {
 			continue
 		}
-		t.tell(some[0].Key, way, seen, to+t.reach, result.Late, func(v *journey.Visit) bool {
+		t.report(some[0].Key, way, seen, to+t.reach, result.Late, func(v *journey.Visit) bool {
 			return cameLate[visitOf(v)] || t.due(seen[visitOf(v)].first) > t.from
 		})
 	}
@@ -280,9 +280,9 @@ func times(some []*copied) map[visit]captured {
 	return seen
 }
 
-// tell adds a path to the batch. A path that extends beyond edge may continue, and is flagged. Drops are reported for
+// report adds a path to the batch. A path that extends beyond edge may continue, and is flagged. Drops are reported for
 // the visits that the function drops selects, so that each is reported once.
-func (t *telling) tell(key journey.Key, way journey.Journey, seen map[visit]captured, edge int64, flags result.Flags,
+func (t *telling) report(key journey.Key, way journey.Journey, seen map[visit]captured, edge int64, flags result.Flags,
 	drops func(*journey.Visit) bool,
 ) {
 	row := rowOf(key, way)
@@ -291,7 +291,7 @@ func (t *telling) tell(key journey.Key, way journey.Journey, seen map[visit]capt
 		x := seen[visitOf(v)]
 		span = captured{min(span.first, x.first), max(span.last, x.last)}
 	}
-	row.Flags |= flags | t.windows.doubted(span.first-t.reach, span.last+t.reach)
+	row.Flags |= flags | t.windows.gapFlags(span.first-t.reach, span.last+t.reach)
 	if span.last >= edge {
 		row.Flags |= result.Edge
 	}
@@ -308,7 +308,7 @@ func (t *telling) tell(key journey.Key, way journey.Journey, seen map[visit]capt
 			if d, ok := dropOf(v, e, way.Flow); ok {
 				d.Window = result.Window{Start: at, Length: t.length}
 				d.Flags = row.Flags &^ (result.Missing | result.Unsynchronised | result.Edge)
-				if v.Doubt { // its times are by the clock of this switch only
+				if v.ClockSuspect { // its times are by the clock of this switch only
 					d.Flags |= result.Unsynchronised
 				}
 				t.drop(d, int64(e.Left))

@@ -113,14 +113,14 @@ type sourceKey struct {
 }
 
 type source struct {
-	row     result.Source // counts, up to the last message
-	number  uint64        // number of its last batch
-	promise int64
-	low     uint64 // number and promise before message Low
-	lowSays int64
-	heard   time.Time // time of its last message; zero if none came
-	over    bool      // a successor was started: see follow
-	after   int64     // time up to which its predecessor reported; 0 if there is none or this source has covered it
+	row      result.Source // counts, up to the last message
+	number   uint64        // number of its last batch
+	promise  int64
+	low      uint64 // number and promise before message Low
+	lowSays  int64
+	received time.Time // time of its last message; zero if none came
+	over     bool      // a successor was started: see follow
+	after    int64     // time up to which its predecessor reported; 0 if there is none or this source has covered it
 
 	// of is the name of the source without the start time, begun that time. named reports whether the name has both.
 	of    string
@@ -162,7 +162,7 @@ func New(name string, o Options, at result.Position, now time.Time) *Partition {
 		for kind := result.Stamps; kind < result.Kinds; kind++ {
 			if kind.String() == s.Kind {
 				p.add(sourceKey{s.Name, kind}, &source{row: s, number: s.Number, promise: s.Promise, low: s.Number,
-					lowSays: s.Promise, heard: now})
+					lowSays: s.Promise, received: now})
 			}
 		}
 	}
@@ -201,7 +201,7 @@ func (p *Partition) Take(seq uint64, data []byte, now time.Time) error {
 		p.beyond(h, again)
 		return fmt.Errorf("partition %s, message %d: %w", p.name, seq, err)
 	}
-	s.heard = now
+	s.received = now
 	if h.Number <= s.number {
 		if !again {
 			s.row.Twice++
@@ -253,7 +253,7 @@ func (p *Partition) follows(h *event.Header) {
 func (p *Partition) Deaf(now time.Time) {
 	p.started = now
 	for _, s := range p.order {
-		s.heard = now
+		s.received = now
 	}
 }
 
@@ -261,7 +261,7 @@ func (p *Partition) Deaf(now time.Time) {
 func (p *Partition) Busy(d time.Duration) {
 	p.started = p.started.Add(d)
 	for _, s := range p.order {
-		s.heard = s.heard.Add(d)
+		s.received = s.received.Add(d)
 	}
 }
 
@@ -423,7 +423,7 @@ func (p *Partition) watermark(now time.Time) (mark int64, silent bool) {
 		if s.row.Silent = false; s.ended() {
 			continue
 		}
-		if now.Sub(s.heard) >= p.options.Silence {
+		if now.Sub(s.received) >= p.options.Silence {
 			s.row.Silent, silent = true, true
 			continue
 		}

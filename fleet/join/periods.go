@@ -154,8 +154,8 @@ func (p *periods) advance(from, to int64, silent bool, w *windows, b *result.Bat
 			if said && reflect.DeepEqual(old.Loss, x.Loss) || key.start < from-(periodsKept-periodsLacking)*x.Window.Length {
 				continue
 			}
-			x.Flags |= w.doubted(key.start-periodsBefore*x.Window.Length, x.due)
-			if silent && !g.heard(key.start+periodsBefore*x.Window.Length) {
+			x.Flags |= w.gapFlags(key.start-periodsBefore*x.Window.Length, x.due)
+			if silent && !g.received(key.start+periodsBefore*x.Window.Length) {
 				x.Flags |= result.Silent
 			}
 			if late && (said || x.due < from) { // otherwise only reports of neighbouring periods came late
@@ -167,8 +167,9 @@ func (p *periods) advance(from, to int64, silent bool, w *windows, b *result.Bat
 	}
 }
 
-// heard reports whether all sessions have reported a period at this time or later. Then silent sources do not matter.
-func (g *group) heard(at int64) bool {
+// received reports whether all sessions have reported a period at this time or later. Then silent sources do not
+// matter.
+func (g *group) received(at int64) bool {
 	last := map[[2]string]bool{}
 	for i := range g.reports {
 		if r := &g.reports[i]; r.start >= at {

@@ -47,7 +47,7 @@ type marking struct {
 	means int // results with a mean delay
 	// recolour means that a device in front of l2 sets all marks to 0.
 	recolour bool
-	tell     func(marks.Result)
+	send     func(marks.Result)
 }
 
 func newMarking(t testing.TB, r *rand.Rand, periods int) *marking {
@@ -224,8 +224,8 @@ func (m *marking) single(t testing.TB, settings map[string]altmark.Session, all 
 		for _, x := range results {
 			l := lossOf(&x, cluster)
 			m.printed(t, &x, l)
-			if m.tell != nil {
-				m.tell(x)
+			if m.send != nil {
+				m.send(x)
 			}
 			l.Window.Length = int64(settings["l1"].Interval.Duration())
 			m.truth[lossKey{l.Window.Start, l.Flow, l.From, l.To, l.Period}] = l

@@ -31,7 +31,7 @@ func rowOf(key journey.Key, way journey.Journey) result.Journey {
 		if !known {
 			parent = -1
 		}
-		if v.Doubt {
+		if v.ClockSuspect {
 			j.Flags |= result.Unsynchronised
 		}
 		for _, e := range v.Exits {

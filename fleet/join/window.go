@@ -103,8 +103,8 @@ func (w *windows) gap(from, to int64, why result.Flags) {
 	w.gaps = append(w.gaps, result.Amend{From: from, To: to, Flags: why})
 }
 
-// doubted returns the flags of the gaps between two times, both included.
-func (w *windows) doubted(from, to int64) (flags result.Flags) {
+// gapFlags returns the flags of the gaps between two times, both included.
+func (w *windows) gapFlags(from, to int64) (flags result.Flags) {
 	for _, g := range w.gaps {
 		if g.From <= to && g.To >= from {
 			flags |= g.Flags
@@ -144,7 +144,7 @@ func (w *windows) due(closed int64) []*openWindow {
 		if o.flags&result.Overflow != 0 { // a window may have no row, as all were left out
 			w.amends = append(w.amends, result.Amend{From: o.start, To: o.start + w.length - 1, Flags: result.Overflow})
 		}
-		o.flags |= w.doubted(o.start, o.start+w.length-1)
+		o.flags |= w.gapFlags(o.start, o.start+w.length-1)
 		due = append(due, o)
 	}
 	slices.SortFunc(due, func(a, b *openWindow) int { return cmp.Compare(a.start, b.start) })

@@ -191,7 +191,7 @@ func TestRoomAtRandom(t *testing.T) {
 				continue // no chip like this can do it
 			}
 			refused++
-			if seed%2 == 0 && anew(geo, r, tasks, name, x) {
+			if seed%2 == 0 && again(geo, r, tasks, name, x) {
 				missed++
 			}
 			if lack.InTheWay == nil && tasks[name].Memory == 0 {
@@ -229,7 +229,7 @@ func (p *planned) names(tasks map[string]flymon.Task) (names []string) {
 }
 
 // All tasks and one more fit on an empty chip, in an order that is likely to be good, if the function returns true.
-func anew(geo flymon.Geometry, r *rand.Rand, tasks map[string]flymon.Task, name string, x flymon.Task) bool {
+func again(geo flymon.Geometry, r *rand.Rand, tasks map[string]flymon.Task, name string, x flymon.Task) bool {
 	type item struct {
 		name  string
 		task  flymon.Task

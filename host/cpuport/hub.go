@@ -254,15 +254,15 @@ func (h *Hub) Done(f Frame, err error) {
 		return
 	}
 	h.counts.Refused++
-	h.tell(f.from, err)
+	h.report(f.from, err)
 }
 
 // maxRefusals is the maximum number of refusals that wait for a line, as a client may send invalid frames and never
 // receive.
 const maxRefusals = 64
 
-// tell queues a refusal for a line, if it still exists.
-func (h *Hub) tell(l *Line, err error) {
+// report queues a refusal for a line, if it still exists.
+func (h *Hub) report(l *Line, err error) {
 	if l != nil && h.has(l) && len(l.refused) < maxRefusals {
 		l.refused = append(l.refused, err.Error())
 		l.wake()

@@ -100,7 +100,7 @@ func (h *Hub) serve(ctx context.Context, c *net.UnixConn) {
 		}
 		if err := l.handle(c, buf[:n]); err != nil {
 			h.mu.Lock()
-			h.tell(l, err)
+			h.report(l, err)
 			h.mu.Unlock()
 		}
 	}

@@ -79,7 +79,7 @@ func TestRoutesInTheASICAreAnswered(t *testing.T) {
 	}
 	const first = "10.1.0.0/16 protocol 186 table 254 via 10.0.0.2 on 3"
 	row := []string{"protocol=bgp", "nexthop=10.0.0.2", "ifname=Ethernet0", "weight=1"}
-	b.say(told("10.1.0.0/16", "10.0.0.2", 3), told("10.2.0.0/16", "10.0.0.2", 3))
+	b.say(reported("10.1.0.0/16", "10.0.0.2", 3), reported("10.2.0.0/16", "10.0.0.2", 3))
 	want("before orchagent has reported")
 	b.responds("10.1.0.0/16", row...)
 	want("in the ASIC", first)
@@ -88,7 +88,7 @@ func TestRoutesInTheASICAreAnswered(t *testing.T) {
 	b.responds("10.7.0.0/16", row...)
 	want("no route of zebra's")
 
-	b.say(told("10.1.0.0/16", "10.0.4.2", 5))
+	b.say(reported("10.1.0.0/16", "10.0.4.2", 5))
 	b.responds("10.1.0.0/16", row...)
 	want("the route as it was before")
 	b.responds("10.1.0.0/16", "protocol=bgp", "nexthop=10.0.4.2", "ifname=Ethernet4", "weight=1")
@@ -96,12 +96,12 @@ func TestRoutesInTheASICAreAnswered(t *testing.T) {
 
 	b.responds("10.2.0.0/16", "protocol=bgp")
 	want("by SONiC's orchagent", "10.2.0.0/16 protocol 186 table 254 via 10.0.0.2 on 3")
-	b.say(told("10.3.0.0/16", "10.0.0.2", 9))
+	b.say(reported("10.3.0.0/16", "10.0.0.2", 9))
 	want("by eth0, which is Linux' alone", "10.3.0.0/16 protocol 186 table 254 via 10.0.0.2 on 9")
-	b.say(told("10.4.0.0/16", "10.0.0.2", 77))
+	b.say(reported("10.4.0.0/16", "10.0.0.2", 77))
 	want("by an interface that is not known")
 
-	b.say(told("10.5.0.0/16", "10.0.0.2", 3), told("10.5.0.0/16", "", 0))
+	b.say(reported("10.5.0.0/16", "10.0.0.2", 3), reported("10.5.0.0/16", "", 0))
 	b.responds("10.5.0.0/16", row...)
 	want("a route that has gone")
 	b.do(func() { b.sync.Disconnected(io.EOF) })
@@ -130,7 +130,7 @@ func TestOrchagentIsAskedForAnswers(t *testing.T) {
 			}
 		}
 	}
-	if err := b.d.Do(t.Context(), func() { b.sync.Take(told("10.1.0.0/16", "10.0.0.2", 3)) }); err != nil {
+	if err := b.d.Do(t.Context(), func() { b.sync.Take(reported("10.1.0.0/16", "10.0.0.2", 3)) }); err != nil {
 		t.Fatal(err)
 	}
 	if n := writes(); n != 1 {
@@ -146,7 +146,7 @@ func TestOrchagentIsAskedForAnswers(t *testing.T) {
 		t.Errorf("after the answer it is written %d times, want never", n)
 	}
 	b.do(func() { b.sync.Connected("zebra", b.answer) })
-	if err := b.d.Do(t.Context(), func() { b.sync.Take(told("10.1.0.0/16", "10.0.0.2", 3)) }); err != nil {
+	if err := b.d.Do(t.Context(), func() { b.sync.Take(reported("10.1.0.0/16", "10.0.0.2", 3)) }); err != nil {
 		t.Fatal(err)
 	}
 	if n := writes(); n != 1 {
@@ -163,7 +163,7 @@ func TestZebraThatDoesNotRead(t *testing.T) {
 	b := newBench(t)
 	reads := false
 	b.do(func() { b.sync.Connected("zebra", func(f []byte) bool { return reads && b.answer(f) }) })
-	b.say(told("10.1.0.0/16", "10.0.0.2", 3))
+	b.say(reported("10.1.0.0/16", "10.0.0.2", 3))
 	b.responds("10.1.0.0/16", "protocol=bgp")
 	if len(b.sent) > 0 || len(b.sync.owes.messages) != 1 {
 		t.Fatal("what could not be sent is not kept")
@@ -190,7 +190,7 @@ func TestRoutesThatLeaveTheASICAreTakenBack(t *testing.T) {
 	row := []string{"protocol=bgp", "nexthop=10.0.0.2", "ifname=Ethernet0", "weight=1"}
 	leaves := func() { b.publishes(schema.ResponseUnavailable, "10.1.0.0/16", row) }
 	const in, out = "10.1.0.0/16 protocol 186 table 254", "not 10.1.0.0/16 protocol 186 table 254"
-	b.say(told("10.1.0.0/16", "10.0.0.2", 3))
+	b.say(reported("10.1.0.0/16", "10.0.0.2", 3))
 	leaves()
 	want("it waits for a neighbour")
 	b.responds("10.1.0.0/16", row...)
@@ -229,7 +229,7 @@ func TestAnswersAreTrue(t *testing.T) {
 			b.do(func() { b.sync.Connected("zebra", b.answer) })
 			clear(answered)
 			for prefix, hop := range zebra {
-				b.say(told(prefix, hop, 3))
+				b.say(reported(prefix, hop, 3))
 			}
 		}
 		check := func() {
@@ -286,11 +286,11 @@ func TestAnswersAreTrue(t *testing.T) {
 			case 1:
 				delete(zebra, prefix)
 				delete(answered, prefix)
-				b.say(told(prefix, "", 0))
+				b.say(reported(prefix, "", 0))
 			case 2, 3, 4:
 				zebra[prefix] = fmt.Sprintf("10.0.0.%d", 2+rnd.IntN(3))
 				delete(answered, prefix)
-				b.say(told(prefix, zebra[prefix], 3))
+				b.say(reported(prefix, zebra[prefix], 3))
 			case 5:
 				b.pass(time.Second * time.Duration(rnd.IntN(60)))
 			default:
@@ -317,7 +317,7 @@ func TestAnswersAreTrue(t *testing.T) {
 func TestShortMessages(t *testing.T) {
 	o := newOwes(func([]byte) bool { return true })
 	o.size = mostOwed
-	raw := told("10.1.0.0/16", "10.0.0.2", 3)
+	raw := reported("10.1.0.0/16", "10.0.0.2", 3)
 	o.add(netip.MustParsePrefix("10.1.0.0/16"), raw)
 	var got []string
 	for m, err := range fpm.Parse([]byte(o.messages[netip.MustParsePrefix("10.1.0.0/16")])) {
@@ -338,7 +338,7 @@ func TestServeWritesAnswers(t *testing.T) {
 	done := make(chan error, 1)
 	ctx := t.Context()
 	go func() { done <- b.sync.listen(ctx, server, b.d.Do) }()
-	m := told("10.1.0.0/16", "10.0.0.2", 3)
+	m := reported("10.1.0.0/16", "10.0.0.2", 3)
 	frame := append([]byte{1, 1, 0, byte(4 + len(m))}, m...)
 	if _, err := client.Write(frame); err != nil {
 		t.Fatal(err)

@@ -20,8 +20,8 @@ func (s *Sync) takeNextHop(n *fpm.NextHop) {
 	}
 }
 
-// settleGroups decides the routes whose next hops have changed.
-func (s *Sync) settleGroups() {
+// decideGroups decides the routes whose next hops have changed.
+func (s *Sync) decideGroups() {
 	if len(s.moved) == 0 {
 		return
 	}

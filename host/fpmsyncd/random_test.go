@@ -32,13 +32,13 @@ func (w *world) change(prefix string) {
 	hop, frames := fmt.Sprintf("10.0.0.%d", 2+w.rnd.IntN(3)), [][]byte(nil)
 	if w.rnd.IntN(3) == 0 {
 		delete(w.zebra, prefix)
-		frames = append(frames, told(prefix, "", 0))
+		frames = append(frames, reported(prefix, "", 0))
 	} else {
 		w.zebra[prefix] = hop
 		if w.rnd.IntN(2) == 0 {
-			frames = append(frames, told(prefix, "", 0)) // an update is both, in one frame
+			frames = append(frames, reported(prefix, "", 0)) // an update is both, in one frame
 		}
-		frames = append(frames, told(prefix, hop, 3))
+		frames = append(frames, reported(prefix, hop, 3))
 	}
 	if w.peer {
 		w.later(func() { w.sync.Take(slices.Concat(frames...)) })
@@ -72,7 +72,7 @@ func (w *world) connect() {
 	w.peer = true
 	w.later(func() { w.sync.Connected("zebra", w.answer) })
 	for _, prefix := range slices.Sorted(maps.Keys(w.zebra)) {
-		w.later(func() { w.sync.Take(told(prefix, w.zebra[prefix], 3)) })
+		w.later(func() { w.sync.Take(reported(prefix, w.zebra[prefix], 3)) })
 	}
 }
 
@@ -197,11 +197,11 @@ func FuzzTake(f *testing.F) {
 		b := newBench(t)
 		b.sync.Connected("fuzz", b.answer)
 		b.sync.Take(frame)
-		b.sync.settleGroups()
+		b.sync.decideGroups()
 		if len(frame) > 20 { // a next hop changes after its routes
 			binary.NativeEndian.PutUint16(frame[4:], 105)
 			b.sync.Take(frame)
-			b.sync.settleGroups()
+			b.sync.decideGroups()
 		}
 		room := 0
 		for r, one := range b.sync.rows {

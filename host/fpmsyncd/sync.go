@@ -61,26 +61,26 @@ type Sync struct {
 	owes  owes
 	standing
 
-	mu   sync.Mutex
-	told standing // copy for Lacks
+	mu       sync.Mutex
+	reported standing // copy for Lacks
 }
 
 // standing is the state of the connection with zebra.
 type standing struct {
-	peer    string       // address of zebra; "" if it is not connected
-	heard   bool         // it has sent something since it connected
-	count   int          // number of routes
-	before  int          // number of routes that it has not sent again
-	lost    int          // messages of this connection that could not be read
-	lostWhy string       // reason of the first
-	full    int          // number of routes of this connection beyond the limits
-	encap   netip.Prefix // a route of this connection whose packets would have to be encapsulated
+	peer     string       // address of zebra; "" if it is not connected
+	received bool         // it has sent something since it connected
+	count    int          // number of routes
+	before   int          // number of routes that it has not sent again
+	lost     int          // messages of this connection that could not be read
+	lostWhy  string       // reason of the first
+	full     int          // number of routes of this connection beyond the limits
+	encap    netip.Prefix // a route of this connection whose packets would have to be encapsulated
 }
 
 // A route as zebra sent it, or as it was found.
 type route struct {
 	want, have *shared // nil means no row
-	told       bool    // by the zebra that is connected
+	reported   bool    // by the zebra that is connected
 	group      uint32  // ID of the next hop; 0 if there is none
 	protocol   uint8   // as zebra sent it
 	answered   bool    // zebra was notified that it is in the ASIC
@@ -105,7 +105,7 @@ func New(cfg Config) *Sync {
 		s.restart = RestartTime
 	}
 	s.owes = newOwes(nil)
-	s.tell()
+	s.report()
 	cfg.Daemon.Receive(func(l *swss.Listener) swss.Source {
 		return swss.NewNotificationConsumer(l, cfg.Redis.DB(swss.ApplDB), schema.ResponseChannel(schema.AppRoute))
 	}, s.responded)
@@ -138,31 +138,31 @@ func (s *Sync) Connected(peer string, send func(frame []byte) bool) {
 	s.standing, s.owes = standing{peer: peer}, newOwes(send)
 	clear(s.hops)
 	for _, r := range s.routes {
-		r.told, r.group, r.answered = false, 0, false
+		r.reported, r.group, r.answered = false, 0, false
 		s.before++
 	}
 	s.sweep = s.now().Add(s.restart)
 	s.log.Info("zebra is connected", "peer", peer, "routes of before", s.before)
-	s.tell()
+	s.report()
 }
 
 // Disconnected handles the end of the connection. The routes stay.
 func (s *Sync) Disconnected(why error) {
 	s.log.Warn("zebra is not connected any more: its routes stay", "because", why, "routes", len(s.routes))
 	s.peer, s.sweep, s.owes = "", time.Time{}, newOwes(nil)
-	s.tell()
+	s.report()
 }
 
 func (s *Sync) sweepOld(context.Context, time.Time) error {
 	s.sweep = time.Time{}
-	if !s.loaded || !s.heard { // the earlier routes are unknown, or zebra has not begun
+	if !s.loaded || !s.received { // the earlier routes are unknown, or zebra has not begun
 		s.sweep = s.now().Add(time.Second)
 		return nil
 	}
 	gone := 0
 	for p, r := range s.routes {
-		if !r.told {
-			r.told = true
+		if !r.reported {
+			r.reported = true
 			s.want(p, r, nil)
 			gone++
 		}
@@ -170,15 +170,15 @@ func (s *Sync) sweepOld(context.Context, time.Time) error {
 	s.before = 0
 	s.log.Info("the time for zebra to send all routes is over",
 		"told", len(s.routes)-gone, "not told again, and removed", gone)
-	s.tell()
+	s.report()
 	return nil
 }
 
 // Take processes a frame of zebra's.
 func (s *Sync) Take(frame []byte) {
-	defer s.tell()
+	defer s.report()
 	for m, err := range fpm.Parse(frame) {
-		s.heard = true
+		s.received = true
 		switch {
 		case err != nil:
 			if s.lost++; s.lost == 1 {
@@ -211,7 +211,7 @@ func (s *Sync) takeRoute(m *fpm.Route) {
 			s.noRoom(m.Dest)
 			return
 		}
-		r = &route{told: true}
+		r = &route{reported: true}
 		s.routes[m.Dest] = r
 	}
 	s.retold(r)
@@ -264,10 +264,10 @@ func (s *Sync) drop(dest netip.Prefix, r *route) {
 
 // retold records that zebra has sent a route again.
 func (s *Sync) retold(r *route) {
-	if r.told {
+	if r.reported {
 		return
 	}
-	r.told = true
+	r.reported = true
 	s.before--
 }
 
@@ -322,19 +322,19 @@ func (s *Sync) noRoom(dest netip.Prefix) {
 	}
 }
 
-// tell publishes the state for Lacks.
-func (s *Sync) tell() {
+// report publishes the state for Lacks.
+func (s *Sync) report() {
 	s.count = len(s.routes)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.told = s.standing
+	s.reported = s.standing
 }
 
 // Lacks describes differences between zebra's routes and ROUTE_TABLE, "" if there are none. It may be called from any
 // goroutine.
 func (s *Sync) Lacks() string {
 	s.mu.Lock()
-	now := s.told
+	now := s.reported
 	s.mu.Unlock()
 	switch {
 	case now.peer == "":

@@ -197,8 +197,8 @@ func recorded(t testing.TB, name string) (frames [][]byte) {
 	}
 }
 
-// told returns a message that adds a route, or without a gateway deletes it.
-func told(dest, gateway string, index uint32) []byte {
+// reported returns a message that adds a route, or without a gateway deletes it.
+func reported(dest, gateway string, index uint32) []byte {
 	p := netip.MustParsePrefix(dest)
 	kind, body := uint16(25), []byte{2, byte(p.Bits()), 0, 0, 254, 186, 0, 1, 0, 0, 0, 0}
 	if p.Addr().Is6() {
@@ -306,7 +306,7 @@ func TestStaticRoutesAreTammgrds(t *testing.T) {
 	b.want("zebra's", zebra)
 	b.config("STATIC_ROUTE|10.7.0.0/16", "nexthop=10.0.0.9")
 	b.want("configured: none of zebra's fields is left", static)
-	b.say(told("10.7.0.0/16", "10.0.0.3", 3))
+	b.say(reported("10.7.0.0/16", "10.0.0.3", 3))
 	b.want("zebra changes its mind", static)
 	b.pass(time.Minute)
 	b.want("a minute later", static)
@@ -321,12 +321,12 @@ func TestStaticRoutesAreTammgrds(t *testing.T) {
 	b.pass(time.Second)
 	b.want("fpmsyncd begins anew", static)
 	b.do(func() { b.sync.Connected("zebra", b.answer) })
-	b.say(told("10.7.0.0/16", "10.0.0.3", 3))
+	b.say(reported("10.7.0.0/16", "10.0.0.3", 3))
 	b.config("STATIC_ROUTE|10.7.0.0/16")
 	b.pass(hurryPeriod)
 	b.want("no more configured", changed)
 	b.config("STATIC_ROUTE|10.7.0.0/16", "nexthop=10.0.0.9")
-	b.say(told("10.7.0.0/16", "", 0))
+	b.say(reported("10.7.0.0/16", "", 0))
 	b.want("zebra's goes, the configured one stays", static)
 	b.config("STATIC_ROUTE|10.7.0.0/16")
 	b.pass(time.Second)
@@ -343,7 +343,7 @@ func TestRestart(t *testing.T) {
 	}
 	b.wantLacks("zebra is not connected")
 	b.do(func() { b.sync.Connected("zebra", b.answer) })
-	b.say(told("10.1.0.0/16", "10.0.0.2", 3), told("10.2.0.0/16", "10.0.0.2", 3), told("10.3.0.0/16", "10.0.0.2", 3))
+	b.say(reported("10.1.0.0/16", "10.0.0.2", 3), reported("10.2.0.0/16", "10.0.0.2", 3), reported("10.3.0.0/16", "10.0.0.2", 3))
 	const (
 		one   = "10.1.0.0/16 ifname=Ethernet0 nexthop=10.0.0.2 protocol=bgp weight=1"
 		two   = "10.2.0.0/16 ifname=Ethernet0 nexthop=10.0.0.2 protocol=bgp weight=1"
@@ -359,7 +359,7 @@ func TestRestart(t *testing.T) {
 		func() { b.do(func() { b.sync.Disconnected(os.ErrClosed) }) },
 		b.begin,
 	} {
-		b.say(told("10.1.0.0/16", "10.0.0.2", 3), told("10.2.0.0/16", "10.0.0.2", 3), told("10.3.0.0/16", "10.0.0.2", 3))
+		b.say(reported("10.1.0.0/16", "10.0.0.2", 3), reported("10.2.0.0/16", "10.0.0.2", 3), reported("10.3.0.0/16", "10.0.0.2", 3))
 		restart()
 		b.wantLacks("zebra is not connected; the 3 routes that it sent stay")
 		b.pass(time.Hour)
@@ -367,7 +367,7 @@ func TestRestart(t *testing.T) {
 		b.do(func() { b.sync.Connected("zebra", b.answer) })
 		b.pass(RestartTime)
 		b.want("it has said nothing", one, two, three, hands)
-		b.say(told("10.1.0.0/16", "10.0.0.2", 3), told("10.2.0.0/16", "10.0.4.2", 5))
+		b.say(reported("10.1.0.0/16", "10.0.0.2", 3), reported("10.2.0.0/16", "10.0.4.2", 5))
 		b.want("some are told again", one, moved, three, hands)
 		b.wantLacks("zebra has not sent 1 routes again")
 		b.pass(RestartTime)
@@ -380,7 +380,7 @@ func TestRestart(t *testing.T) {
 func TestDrift(t *testing.T) {
 	b := newBench(t)
 	b.do(func() { b.sync.Connected("zebra", b.answer) })
-	b.say(told("10.1.0.0/16", "10.0.0.2", 3), told("10.2.0.0/16", "10.0.0.2", 3))
+	b.say(reported("10.1.0.0/16", "10.0.0.2", 3), reported("10.2.0.0/16", "10.0.0.2", 3))
 	want := b.table()
 	b.pass(RestartTime)
 	rows := swss.NewTable(b.r.DB(swss.ApplDB), schema.AppRoute)
@@ -407,13 +407,13 @@ func TestDrift(t *testing.T) {
 func TestHostilePeer(t *testing.T) {
 	b := newBench(t)
 	b.do(func() { b.sync.Connected("somebody", b.answer) })
-	b.say([]byte("no netlink at all"), told("10.1.0.0/16", "10.0.0.2", 3))
+	b.say([]byte("no netlink at all"), reported("10.1.0.0/16", "10.0.0.2", 3))
 	b.wantLacks("1 messages of zebra's were not understood: a message of ")
 	b.want("what was understood", "10.1.0.0/16 ifname=Ethernet0 nexthop=10.0.0.2 protocol=bgp weight=1")
 	b.do(func() { b.sync.Connected("somebody", b.answer) })
 	b.do(func() {
 		b.sync.room = mostRoom
-		b.sync.Take(told("10.2.0.0/16", "10.0.0.9", 3))
+		b.sync.Take(reported("10.2.0.0/16", "10.0.0.9", 3))
 		b.sync.room -= mostRoom
 	})
 	b.wantLacks("there is no room for 1 routes")
@@ -431,8 +431,8 @@ func TestRowsAreShared(t *testing.T) {
 	b.do(func() { b.sync.Connected("zebra", b.answer) })
 	var come, go_ [][]byte
 	for i := range 100 {
-		come = append(come, told(fmt.Sprintf("10.%d.0.0/16", i), "10.0.0.2", 3))
-		go_ = append(go_, told(fmt.Sprintf("10.%d.0.0/16", i), "", 0))
+		come = append(come, reported(fmt.Sprintf("10.%d.0.0/16", i), "10.0.0.2", 3))
+		go_ = append(go_, reported(fmt.Sprintf("10.%d.0.0/16", i), "", 0))
 	}
 	b.say(come...)
 	if len(b.sync.rows) != 1 || len(b.sync.routes) != 100 {

@@ -32,9 +32,9 @@ func (s *Sync) load(ctx context.Context) error {
 	for dest, f := range found {
 		r := s.routes[dest]
 		if r == nil {
-			r = &route{told: s.peer != "" && s.sweep.IsZero()}
+			r = &route{reported: s.peer != "" && s.sweep.IsZero()}
 			s.routes[dest] = r
-			if !r.told {
+			if !r.reported {
 				r.want = s.share(dest, f)
 				s.before++
 			}
@@ -45,7 +45,7 @@ func (s *Sync) load(ctx context.Context) error {
 	maps.DeleteFunc(s.dirty, func(_ netip.Prefix, is bool) bool { return !is })
 	s.loaded = true
 	s.log.Info("ROUTE_TABLE was read", "routes of zebra's", len(found))
-	s.tell()
+	s.report()
 	return nil
 }
 
@@ -76,7 +76,7 @@ func (s *Sync) flush(ctx context.Context) error {
 			return err
 		}
 	}
-	s.settleGroups()
+	s.decideGroups()
 	list := slices.SortedFunc(maps.Keys(s.dirty), netip.Prefix.Compare)
 	s.loaded = false // until all is written
 	for batch := range slices.Chunk(list, batchRows) {
@@ -85,7 +85,7 @@ func (s *Sync) flush(ctx context.Context) error {
 		}
 	}
 	s.loaded = true
-	s.tell()
+	s.report()
 	return nil
 }
 

@@ -122,13 +122,13 @@ func New(cfg Config) *Host {
 		h.resolve(t)
 		return nil
 	}), orch.Reporting{None: true})
-	cfg.Daemon.AfterRows(h.due, h.settle)
+	cfg.Daemon.AfterRows(h.due, h.reconcile)
 	cfg.Daemon.At(h.next, func(_ context.Context, now time.Time) error {
 		h.stack.Advance(now)
 		h.flush()
 		return nil
 	})
-	cfg.Daemon.Every(func() time.Duration { return tellPeriod }, h.tell)
+	cfg.Daemon.Every(func() time.Duration { return tellPeriod }, h.report)
 	return h
 }
 
@@ -190,8 +190,8 @@ func (h *Host) now() time.Time {
 	return h.d.Now()
 }
 
-// settle updates the stack, and writes its output.
-func (h *Host) settle(ctx context.Context) error {
+// reconcile updates the stack, and writes its output.
+func (h *Host) reconcile(ctx context.Context) error {
 	if !h.begun {
 		return nil
 	}
@@ -214,7 +214,7 @@ func (h *Host) flush() {
 	}
 	for _, e := range h.stack.Events() {
 		if e.Kind == host.Duplicate {
-			h.addrs.Heard(e.Interface, e.Addr, schema.MAC(e.MAC))
+			h.addrs.Received(e.Interface, e.Addr, schema.MAC(e.MAC))
 			continue
 		}
 		h.unsure[key{e.Interface, e.Addr}] = true

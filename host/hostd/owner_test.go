@@ -13,8 +13,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A street is hosts at Ethernet0. Some are alive, and some have a static row of tammgrd or of another client.
-type street struct {
+// A neighbourhood is hosts at Ethernet0. Some are alive, and some have a static row of tammgrd or of another client.
+type neighbourhood struct {
 	*bench
 	*rand.Rand
 	lives  [5]bool
@@ -22,9 +22,9 @@ type street struct {
 	config [5]bool   // the static row is tammgrd's
 }
 
-func (s *street) addr(i int) string { return fmt.Sprintf("10.0.0.%d", 10+i) }
+func (s *neighbourhood) addr(i int) string { return fmt.Sprintf("10.0.0.%d", 10+i) }
 
-func (s *street) row(i int) swss.FieldValues {
+func (s *neighbourhood) row(i int) swss.FieldValues {
 	s.Helper()
 	row, found, err := swss.NewTable(s.redis.DB(swss.ApplDB), schema.AppNeigh).Get(s.Context(), "Ethernet0:"+s.addr(i))
 	if err != nil {
@@ -37,7 +37,7 @@ func (s *street) row(i int) swss.FieldValues {
 }
 
 // answer answers the ARP requests for hosts that are alive.
-func (s *street) answer() {
+func (s *neighbourhood) answer() {
 	s.Helper()
 	for again := true; again; {
 		again = false
@@ -59,7 +59,7 @@ func (s *street) answer() {
 	}
 }
 
-func (s *street) passAnswered(d time.Duration) {
+func (s *neighbourhood) passAnswered(d time.Duration) {
 	s.Helper()
 	for end := s.now.Add(d); s.now.Before(end); {
 		s.pass(min(time.Second, end.Sub(s.now)))
@@ -68,7 +68,7 @@ func (s *street) passAnswered(d time.Duration) {
 }
 
 // op performs one random operation, and describes it.
-func (s *street) op() string {
+func (s *neighbourhood) op() string {
 	i := s.IntN(len(s.lives))
 	name := "Ethernet0:" + s.addr(i)
 	switch s.IntN(9) {
@@ -119,7 +119,7 @@ func (s *street) op() string {
 // until its owner removes it, and hostd has a row exactly for each host that is alive.
 func TestRowsAreTheirOwners(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 12, Short: 3}, func(t *testing.T, seed uint64) {
-		s := &street{bench: newBench(t), Rand: rand.New(rand.NewPCG(seed, 17))}
+		s := &neighbourhood{bench: newBench(t), Rand: rand.New(rand.NewPCG(seed, 17))}
 		var done []string
 		check := func() {
 			t.Helper()

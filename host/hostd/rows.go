@@ -134,8 +134,8 @@ func stateOf(n host.Neighbor) swss.FieldValues {
 	return row
 }
 
-// tell writes the state of each neighbour to STATE_DB, and the counters to COUNTERS_DB, as differences.
-func (h *Host) tell(ctx context.Context, _ time.Time) error {
+// report writes the state of each neighbour to STATE_DB, and the counters to COUNTERS_DB, as differences.
+func (h *Host) report(ctx context.Context, _ time.Time) error {
 	if !h.loaded || !h.configured {
 		return nil
 	}

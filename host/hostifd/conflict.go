@@ -13,9 +13,9 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Heard processes a copy of an ARP or neighbour discovery frame. A host that has an address of the switch is reported,
-// which Linux does not do.
-func (s *Sync) Heard(p *cpuport.Packet) {
+// Received processes a copy of an ARP or neighbour discovery frame. A host that has an address of the switch is
+// reported, which Linux does not do.
+func (s *Sync) Received(p *cpuport.Packet) {
 	addr, mac, ok := claimed(p.Data)
 	if !ok {
 		return
@@ -26,7 +26,7 @@ func (s *Sync) Heard(p *cpuport.Packet) {
 	} else if lag := s.plan.lagOf[p.Port]; lag != "" {
 		on = lag
 	}
-	s.addrs.Heard(on, addr, mac)
+	s.addrs.Received(on, addr, mac)
 }
 
 // A Sender sends frames to the chip.

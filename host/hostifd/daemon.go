@@ -88,7 +88,7 @@ func New(cfg Config) *Sync {
 		s.resolve(t)
 		return nil
 	}), orch.Reporting{None: true})
-	d.AfterRows(func() bool { return s.due || len(s.dirty) > 0 || s.states.dirty }, s.settle)
+	d.AfterRows(func() bool { return s.due || len(s.dirty) > 0 || s.states.dirty }, s.reconcile)
 	d.Every(func() time.Duration { return retryAfter }, s.again)
 	d.At(s.lostUntil, func(context.Context, time.Time) error {
 		for _, n := range s.lost {
@@ -127,8 +127,8 @@ func (s *Sync) tookRoute(key string, fields swss.FieldValues) {
 	s.due = s.due || was || is
 }
 
-// settle applies the rows to Linux and NEIGH_TABLE.
-func (s *Sync) settle(ctx context.Context) error {
+// reconcile applies the rows to Linux and NEIGH_TABLE.
+func (s *Sync) reconcile(ctx context.Context) error {
 	if s.due {
 		s.plan = makePlan(s.rows, s.mac)
 		s.plan.addRoutes(s.static)

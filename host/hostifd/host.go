@@ -48,20 +48,20 @@ type Host struct {
 	kernel Kernel
 	log    *slog.Logger
 
-	mu     sync.Mutex // guards the following fields
-	keeper Keeper     // nil while syncd is away
-	told   map[string]cpuport.Interface
-	plan   plan
-	are    map[string]Device
-	index  map[string]int   // of the devices that exist in Linux
-	errs   map[string]error // failed operations, by device
-	held   map[string]*os.File
+	mu       sync.Mutex // guards the following fields
+	keeper   Keeper     // nil while syncd is away
+	reported map[string]cpuport.Interface
+	plan     plan
+	are      map[string]Device
+	index    map[string]int   // of the devices that exist in Linux
+	errs     map[string]error // failed operations, by device
+	held     map[string]*os.File
 }
 
 // NewHost returns a host without devices.
 func NewHost(k Kernel, log *slog.Logger) *Host {
 	return &Host{
-		kernel: k, log: log, told: map[string]cpuport.Interface{}, are: map[string]Device{}, index: map[string]int{},
+		kernel: k, log: log, reported: map[string]cpuport.Interface{}, are: map[string]Device{}, index: map[string]int{},
 		errs: map[string]error{}, held: map[string]*os.File{},
 	}
 }
@@ -71,8 +71,8 @@ func (h *Host) SetKeeper(k Keeper) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.keeper = k
-	clear(h.told)
-	h.tell()
+	clear(h.reported)
+	h.report()
 }
 
 // Hold keeps the keeper's file of a device open, and closes an earlier one. While it is open, the device keeps its
@@ -94,7 +94,7 @@ func (h *Host) apply(p plan) {
 	defer h.mu.Unlock()
 	h.plan = p
 	clear(h.errs)
-	h.tell()
+	h.report()
 	if p.whole {
 		maps.DeleteFunc(h.are, func(name string, _ Device) bool { _, wanted := p.devices[name]; return !wanted })
 	}
@@ -120,21 +120,21 @@ func (h *Host) renew(name string) bool {
 	return wanted
 }
 
-// tell sends the keeper the interfaces that are not ports, and once all ports are known, the ones to remove.
-func (h *Host) tell() {
+// report sends the keeper the interfaces that are not ports, and once all ports are known, the ones to remove.
+func (h *Host) report() {
 	if h.keeper == nil {
 		return
 	}
 	want := h.plan.beside
 	for _, name := range slices.SortedFunc(maps.Keys(want), schema.CompareNames) {
-		if !reflect.DeepEqual(h.told[name], want[name]) {
+		if !reflect.DeepEqual(h.reported[name], want[name]) {
 			h.set(want[name])
 		}
 	}
 	if !h.plan.whole {
 		return
 	}
-	for _, name := range slices.AppendSeq(slices.Collect(maps.Keys(h.told)), maps.Keys(h.index)) {
+	for _, name := range slices.AppendSeq(slices.Collect(maps.Keys(h.reported)), maps.Keys(h.index)) {
 		if _, wanted := h.plan.devices[name]; !wanted {
 			h.set(cpuport.Interface{Name: name, Gone: true})
 		}
@@ -144,11 +144,11 @@ func (h *Host) tell() {
 func (h *Host) set(i cpuport.Interface) {
 	if err := h.keeper.Set(i); err != nil {
 		h.errs[i.Name] = err
-		delete(h.told, i.Name)
+		delete(h.reported, i.Name)
 		return
 	}
-	if h.told[i.Name] = i; i.Gone {
-		delete(h.told, i.Name)
+	if h.reported[i.Name] = i; i.Gone {
+		delete(h.reported, i.Name)
 	}
 }
 
@@ -186,7 +186,7 @@ func (h *Host) changed(name string, index int) bool {
 func (h *Host) trouble() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return netdev.Few(h.errs)
+	return netdev.Summary(h.errs)
 }
 
 // Close ends the host. Devices stay with their keeper, so that a restart costs no route; without a keeper they are

@@ -66,7 +66,7 @@ func NewAddresses(
 		d: d, log: d.Logger(), send: send, over: over, conflicts: map[place]*conflict{},
 		rows: forward.NewOwnRows(d, r.DB(swss.StateDB), schema.StateHostAddress),
 	}
-	d.Every(func() time.Duration { return tellPeriod }, a.tell)
+	d.Every(func() time.Duration { return tellPeriod }, a.report)
 	return a
 }
 
@@ -86,9 +86,9 @@ func (a *Addresses) Set(list []Address) {
 	}
 }
 
-// Heard records that the host with a MAC address has an address. It is a conflict if the switch has the address at the
-// interface.
-func (a *Addresses) Heard(on string, addr netip.Addr, mac schema.MAC) {
+// Received records that the host with a MAC address has an address. It is a conflict if the switch has the address at
+// the interface.
+func (a *Addresses) Received(on string, addr netip.Addr, mac schema.MAC) {
 	k := place{on, addr}
 	if own, is := a.own[k]; !is || own.MAC == mac || own.MAC.IsZero() {
 		return
@@ -105,8 +105,8 @@ func (a *Addresses) Heard(on string, addr netip.Addr, mac schema.MAC) {
 	c.mac, c.next, c.unanswered = mac, now.Add(askPeriod), 0
 }
 
-// tell probes the hosts in conflict, and writes the rows that differ.
-func (a *Addresses) tell(ctx context.Context, now time.Time) error {
+// report probes the hosts in conflict, and writes the rows that differ.
+func (a *Addresses) report(ctx context.Context, now time.Time) error {
 	if a.own == nil {
 		return nil
 	}

@@ -121,7 +121,7 @@ func (a *Agent) Configure(now time.Time, list []Aggregate) {
 			}
 			p := a.ports[m.Name]
 			if p == nil || p.of != g || p.Number != m.Number || p.Incarnation != m.Incarnation {
-				p = anew(now, g, m, p)
+				p = renew(now, g, m, p)
 			}
 			p.Member = m
 			g.ports = append(g.ports, p)

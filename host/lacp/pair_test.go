@@ -14,17 +14,17 @@ import (
 // with or without the ports going down, and repaired, in simulated time. Permitted states are in force after a delay.
 type network struct {
 	*testing.T
-	rng    *rand.Rand
-	now    time.Time
-	ends   [2]*Agent
-	conf   [2]Aggregate
-	loss   float64
-	silent map[string]bool // links that carry nothing, though their ports are up
-	fly    []flight
-	heard  [2]map[string]State // state in the last LACPDU at a port
-	stale  [2]map[string]time.Time
-	asked  [2]map[string]bool // collecting was requested
-	lag    time.Duration      // delay until states are in force
+	rng      *rand.Rand
+	now      time.Time
+	ends     [2]*Agent
+	conf     [2]Aggregate
+	loss     float64
+	silent   map[string]bool // links that carry nothing, though their ports are up
+	fly      []flight
+	received [2]map[string]State // state in the last LACPDU at a port
+	stale    [2]map[string]time.Time
+	asked    [2]map[string]bool // collecting was requested
+	lag      time.Duration      // delay until states are in force
 }
 
 type flight struct {
@@ -41,7 +41,7 @@ func newNetwork(t *testing.T, rng *rand.Rand, ports int) *network {
 		lag: time.Duration(rng.IntN(20)) * time.Millisecond}
 	for e := range n.ends {
 		n.ends[e] = New()
-		n.heard[e], n.stale[e], n.asked[e] = map[string]State{}, map[string]time.Time{}, map[string]bool{}
+		n.received[e], n.stale[e], n.asked[e] = map[string]State{}, map[string]time.Time{}, map[string]bool{}
 		n.conf[e] = Aggregate{Name: "PortChannel1", System: sys(byte(1 + e)), Key: 11, Up: true, Fast: rng.IntN(2) == 0}
 		for p := range ports {
 			n.conf[e].Members = append(n.conf[e].Members, Member{Name: fmt.Sprint("Ethernet", p), Number: uint16(p + 1),
@@ -143,7 +143,7 @@ func (n *network) land() {
 			if err := n.ends[f.to].Receive(n.now, f.port, f.data); err != nil {
 				n.Fatal(err)
 			}
-			n.heard[f.to][f.port] = State(f.data[header+4+14])
+			n.received[f.to][f.port] = State(f.data[header+4+14])
 			n.after(f.to)
 		}
 	}
@@ -168,8 +168,8 @@ func (n *network) check() {
 			if !distributes {
 				continue
 			}
-			if n.heard[e][name]&Collecting == 0 {
-				n.Fatalf("after %v end %d distributes at %s, where it has heard %08b", n.now.Sub(noon), e, name, n.heard[e][name])
+			if n.received[e][name]&Collecting == 0 {
+				n.Fatalf("after %v end %d distributes at %s, where it has heard %08b", n.now.Sub(noon), e, name, n.received[e][name])
 			}
 			if collects {
 				continue

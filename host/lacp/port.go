@@ -81,7 +81,7 @@ func newPort(now time.Time, g *aggregate, m Member) *port {
 	if b := m.Before; b != nil && p.enabled() && b.Mux >= MuxAttached {
 		p.partner, p.mux, p.selected, p.ntt = b.Partner, b.Mux, true, true
 		p.collects = b.Mux >= MuxCollecting
-		p.heard(now)
+		p.received(now)
 		if g.partner == (group{}) {
 			g.partner = p.group()
 		}
@@ -90,7 +90,7 @@ func newPort(now time.Time, g *aggregate, m Member) *port {
 }
 
 // The new port replaces another. It keeps the counters and rate limits if it was in the same aggregation.
-func anew(now time.Time, g *aggregate, m Member, was *port) *port {
+func renew(now time.Time, g *aggregate, m Member, was *port) *port {
 	p := newPort(now, g, m)
 	if was != nil && was.of.Name == g.Name {
 		p.counts, p.sent, p.markers, p.taken = was.counts, was.sent, was.markers, was.taken
@@ -166,8 +166,8 @@ func (p *port) defaulted(now time.Time) {
 	p.periodic(now)
 }
 
-// heard makes the partner current.
-func (p *port) heard(now time.Time) {
+// received makes the partner current.
+func (p *port) received(now time.Time) {
 	p.receiver, p.fallback = ReceiverCurrent, false
 	life := LongTime
 	if p.of.Fast {
@@ -268,7 +268,7 @@ func (p *port) record(now time.Time, actor, partner Info) {
 	if !knows || !keeps {
 		p.partner.State &^= Synchronization
 	}
-	p.heard(now)
+	p.received(now)
 }
 
 // expire handles the port's timers that are due.

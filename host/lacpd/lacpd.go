@@ -85,13 +85,13 @@ func New(cfg Config) *Speaker {
 	}
 	s.written[schema.CountersLACP] = forward.NewOwnRows(s.d, s.redis.DB(swss.CountersDB), schema.CountersLACP)
 	s.d.OnFlush(func() { s.unsure = true })
-	s.d.AfterRows(s.due, s.settle)
+	s.d.AfterRows(s.due, s.reconcile)
 	s.d.At(s.next, func(ctx context.Context, now time.Time) error {
 		s.agent.Advance(now)
 		s.unsure = true
-		return s.settle(ctx)
+		return s.reconcile(ctx)
 	})
-	s.d.Every(func() time.Duration { return tellPeriod }, s.tell)
+	s.d.Every(func() time.Duration { return tellPeriod }, s.report)
 	return s
 }
 
@@ -165,8 +165,8 @@ func (s *Speaker) now() time.Time {
 	return s.d.Now()
 }
 
-// settle updates the agent, and writes its output.
-func (s *Speaker) settle(ctx context.Context) error {
+// reconcile updates the agent, and writes its output.
+func (s *Speaker) reconcile(ctx context.Context) error {
 	if !s.begun {
 		return nil
 	}

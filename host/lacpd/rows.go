@@ -68,8 +68,8 @@ func (s *Speaker) write(ctx context.Context) error {
 	return nil
 }
 
-// tell updates what changes only with time: the counters, and churn.
-func (s *Speaker) tell(ctx context.Context, _ time.Time) error {
+// report updates what changes only with time: the counters, and churn.
+func (s *Speaker) report(ctx context.Context, _ time.Time) error {
 	if !s.loaded || !s.configured {
 		return nil
 	}

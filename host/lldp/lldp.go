@@ -66,7 +66,7 @@ type Neighbor struct {
 	SystemDescription           string
 	Supported, Enabled          uint16 // capabilities
 	Management                  netip.Addr
-	Heard                       time.Time // time of the last announcement
+	Received                    time.Time // time of the last announcement
 	Expires                     time.Time
 	Index                       uint32 // counts new neighbours
 }
@@ -222,7 +222,7 @@ func (a *Agent) Receive(now time.Time, port string, data []byte) error {
 		n.Index = a.index
 		a.due[port] = now // this switch may be new to the neighbour too: 9.2.5.19, txFast
 	}
-	n.Heard, n.Expires = now, now.Add(time.Duration(ttl)*time.Second)
+	n.Received, n.Expires = now, now.Add(time.Duration(ttl)*time.Second)
 	a.neighbors[k] = &n
 	a.Advance(now)
 	return nil

@@ -70,7 +70,7 @@ func TestTwoSwitches(t *testing.T) {
 	got := fmt.Sprintf("%+v", b.Neighbors())
 	if want := fmt.Sprintf("%+v", []Neighbor{{Port: "Ethernet4", ChassisSubtype: 4, PortSubtype: 7,
 		ChassisID: "02:00:00:00:00:01", PortID: "etp1",
-		PortDescription: "Ethernet0", SystemName: "s1", SystemDescription: "tamtam", Supported: 20, Enabled: 20, Heard: noon,
+		PortDescription: "Ethernet0", SystemName: "s1", SystemDescription: "tamtam", Supported: 20, Enabled: 20, Received: noon,
 		Expires: noon.Add(120 * time.Second), Index: 1}}); got != want {
 		t.Errorf("heard\n%s\nwant\n%s", got, want)
 	}

@@ -65,13 +65,13 @@ func New(cfg Config) *Speaker {
 		}
 		s.configured = false
 	})
-	s.d.AfterRows(func() bool { return s.begun && (s.before == nil || !s.configured) }, s.settle)
+	s.d.AfterRows(func() bool { return s.begun && (s.before == nil || !s.configured) }, s.reconcile)
 	s.d.At(s.next, func(_ context.Context, now time.Time) error {
 		s.agent.Advance(now)
 		s.flush()
 		return nil
 	})
-	s.d.Every(func() time.Duration { return tellPeriod }, s.tell)
+	s.d.Every(func() time.Duration { return tellPeriod }, s.report)
 	return s
 }
 
@@ -128,8 +128,8 @@ func (s *Speaker) next() (at time.Time) {
 	return at
 }
 
-// settle updates the agent, and first reads the rows of an earlier speaker.
-func (s *Speaker) settle(ctx context.Context) error {
+// reconcile updates the agent, and first reads the rows of an earlier speaker.
+func (s *Speaker) reconcile(ctx context.Context) error {
 	if s.before == nil {
 		rows, err := s.rows.Read(ctx)
 		if err != nil {
@@ -162,17 +162,17 @@ func (s *Speaker) flush() {
 	}
 }
 
-// tell updates the rows, as differences.
-func (s *Speaker) tell(ctx context.Context, _ time.Time) error {
+// report updates the rows, as differences.
+func (s *Speaker) report(ctx context.Context, _ time.Time) error {
 	if s.before == nil || !s.configured {
 		return nil
 	}
-	return s.rows.Write(ctx, s.heard())
+	return s.rows.Write(ctx, s.received())
 }
 
-// heard returns the rows of LLDP_ENTRY_TABLE, as SONiC's lldp-syncd writes them: if a port has several neighbours, the
-// newest one.
-func (s *Speaker) heard() map[string]swss.FieldValues {
+// received returns the rows of LLDP_ENTRY_TABLE, as SONiC's lldp-syncd writes them: if a port has several neighbours,
+// the newest one.
+func (s *Speaker) received() map[string]swss.FieldValues {
 	rows := map[string]swss.FieldValues{}
 	if s.now().Before(s.until) {
 		for port, row := range s.before {
@@ -184,7 +184,7 @@ func (s *Speaker) heard() map[string]swss.FieldValues {
 	for _, n := range s.agent.Neighbors() {
 		row := swss.FieldValues{
 			"lldp_rem_index":              strconv.FormatUint(uint64(n.Index), 10),
-			"lldp_rem_time_mark":          strconv.FormatInt(n.Heard.Unix(), 10),
+			"lldp_rem_time_mark":          strconv.FormatInt(n.Received.Unix(), 10),
 			"lldp_rem_chassis_id_subtype": strconv.Itoa(int(n.ChassisSubtype)),
 			"lldp_rem_chassis_id":         n.ChassisID,
 			"lldp_rem_port_id_subtype":    strconv.Itoa(int(n.PortSubtype)),

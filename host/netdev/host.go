@@ -230,11 +230,11 @@ func (h *Host) remove(name string) error {
 func (h *Host) Trouble() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return Few(h.errs)
+	return Summary(h.errs)
 }
 
-// Few returns the first errors of devices as a sentence, and the number of further ones.
-func Few(errs map[string]error) string {
+// Summary returns the first errors of devices as a sentence, and the number of further ones.
+func Summary(errs map[string]error) string {
 	var list []string
 	for _, name := range slices.SortedFunc(maps.Keys(errs), schema.CompareNames) {
 		list = append(list, fmt.Sprintf("%s: %v", name, errs[name]))

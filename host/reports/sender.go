@@ -52,7 +52,7 @@ func New(cfg Config) *Sender {
 		rows: forward.NewOwnRows(cfg.Daemon, cfg.Redis.DB(swss.CountersDB), schema.CountersManagementReports),
 	}
 	cfg.Daemon.Every(func() time.Duration { return tellPeriod }, func(ctx context.Context, _ time.Time) error {
-		return s.tell(ctx)
+		return s.report(ctx)
 	})
 	return s
 }
@@ -106,8 +106,8 @@ func (s *Sender) forget() {
 	delete(s.streams, quietest)
 }
 
-// tell writes the counters, and removes the rows of an earlier sender.
-func (s *Sender) tell(ctx context.Context) error {
+// report writes the counters, and removes the rows of an earlier sender.
+func (s *Sender) report(ctx context.Context) error {
 	want := map[string]swss.FieldValues{}
 	for name, of := range s.streams {
 		want[name] = of.counts.Fields()

@@ -58,8 +58,8 @@ func (c *collector) send(dial func(netip.AddrPort) (Socket, error), b []byte, no
 	}
 }
 
-// heard records errors that arrived for sent datagrams.
-func (c *collector) heard(now time.Time) {
+// received records errors that arrived for sent datagrams.
+func (c *collector) received(now time.Time) {
 	if c.socket == nil {
 		return
 	}

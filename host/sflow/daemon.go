@@ -83,7 +83,7 @@ func New(cfg Config) *Daemon {
 	}
 	d.rules.follow(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), func() { d.changed = true })
 	d.rows.Follow(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), func() { d.changed = true }, tables...)
-	cfg.Daemon.AfterRows(func() bool { return d.changed }, d.settle)
+	cfg.Daemon.AfterRows(func() bool { return d.changed }, d.reconcile)
 	cfg.Daemon.At(d.next, func(_ context.Context, now time.Time) error {
 		if d.agent != nil {
 			d.agent.Advance(now)
@@ -108,7 +108,7 @@ func (d *Daemon) Packet(p *cpuport.Packet) {
 	}
 }
 
-func (d *Daemon) settle(context.Context) error {
+func (d *Daemon) reconcile(context.Context) error {
 	d.changed = false
 	now := d.cfg.Daemon.Now()
 	global, err := schema.ParseSFlow(schema.SFlowGlobal, d.rows[schema.AppSFlow][schema.SFlowGlobal])
@@ -234,10 +234,10 @@ func (d *Daemon) tried(c *collector, do func()) {
 // tick polls the counters that are due, and writes the counters of the agent.
 func (d *Daemon) tick(ctx context.Context, now time.Time) error {
 	for _, c := range d.collectors {
-		d.tried(c, func() { c.heard(now) })
+		d.tried(c, func() { c.received(now) })
 	}
 	if d.up && d.agent == nil { // the host may have an address by now
-		if err := d.settle(ctx); err != nil {
+		if err := d.reconcile(ctx); err != nil {
 			return err
 		}
 	}
@@ -246,7 +246,7 @@ func (d *Daemon) tick(ctx context.Context, now time.Time) error {
 			return err
 		}
 	}
-	return d.tell(ctx)
+	return d.report(ctx)
 }
 
 // poll samples the counters of ports that are due. The ports are spread over the interval.
@@ -295,7 +295,7 @@ func (d *Daemon) poll(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-func (d *Daemon) tell(ctx context.Context) error {
+func (d *Daemon) report(ctx context.Context) error {
 	own, each, ruled := map[string]swss.FieldValues{}, map[string]swss.FieldValues{}, map[string]swss.FieldValues{}
 	if d.up {
 		own[schema.SFlowAgent] = d.counted()

@@ -24,8 +24,8 @@ type target struct {
 	problems []string      // reasons why it could not run
 }
 
-// mostBad is the number of failed slices after which a test gets no more time, since it shows nothing new.
-const mostBad = 3
+// maxBad is the number of failed slices after which a test gets no more time, since it shows nothing new.
+const maxBad = 3
 
 // A slice is the work that a target is given at a time.
 type slice struct {
@@ -101,7 +101,7 @@ func spent(group []*target) (sum time.Duration) {
 // least returns the target that had the least time so far, among those that can run now.
 func least(group []*target, left time.Duration) (best *target) {
 	for _, t := range group {
-		over := t.bad >= mostBad || t.skips > 0 || len(t.problems) > 0
+		over := t.bad >= maxBad || t.skips > 0 || len(t.problems) > 0
 		if !t.running && !over && t.shortest() <= left && (best == nil || t.spent < best.spent) {
 			best = t
 		}

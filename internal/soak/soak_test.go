@@ -165,7 +165,7 @@ func TestNoTimeForWhatIsKnown(t *testing.T) {
 			s.done(job, outcome{took: time.Second, cases: job.cases, seeds: job.cases})
 		}
 	}
-	if broken.bad != mostBad || idle.skips != 1 || good.spent < 90*time.Second {
+	if broken.bad != maxBad || idle.skips != 1 || good.spent < 90*time.Second {
 		t.Errorf("slices: %d that failed, %d that ran nothing, %v for the rest", broken.bad, idle.skips, good.spent)
 	}
 	var out strings.Builder

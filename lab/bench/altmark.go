@@ -50,7 +50,7 @@ func timeReading(ctx context.Context, load configLoad, flows int) ([]Result, err
 		return nil, err
 	}
 	defer s.Close()
-	if err := s.Settle(ctx); err != nil {
+	if err := s.RunUntilIdle(ctx); err != nil {
 		return nil, err
 	}
 	db := s.Redis.DB(swss.ASICDB).Client()

@@ -106,8 +106,8 @@ func SFlow(ctx context.Context, o Options) ([]Result, error) {
 	for _, n := range []int{1000, 100} {
 		b.beside(fmt.Sprintf("1 packet of %d sampled", n), chipload.Load{}, chipload.Load{OneIn: uint32(n)})
 	}
-	b.beside("1 packet of 100 dropped, and told", chipload.Load{Dropped: 100}, chipload.Load{Dropped: 100, Told: true})
-	b.beside("every packet dropped, and told", chipload.Load{Dropped: 1}, chipload.Load{Dropped: 1, Told: true})
+	b.beside("1 packet of 100 dropped, and told", chipload.Load{Dropped: 100}, chipload.Load{Dropped: 100, Reported: true})
+	b.beside("every packet dropped, and told", chipload.Load{Dropped: 1}, chipload.Load{Dropped: 1, Reported: true})
 	return b.results, b.err
 }
 
@@ -171,7 +171,7 @@ func (b *chipBench) parts() {
 		}
 		r := Result{Name: "part: " + p.Name, Value: ns, Unit: "ns"}
 		if ns < 0 {
-			r.Doubt = "less than what the two loads vary by"
+			r.Caveat = "less than what the two loads vary by"
 		}
 		b.results = append(b.results, r)
 	}

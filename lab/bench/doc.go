@@ -24,7 +24,7 @@ type Result struct {
 	Unit   string  `json:"unit"`
 	Aim    float64 `json:"aim,omitempty"`    // target; zero means that there is none
 	Source string  `json:"source,omitempty"` // source of the value, if it was not measured here
-	Doubt  string  `json:"doubt,omitempty"`  // reason why the value may be wrong
+	Caveat string  `json:"doubt,omitempty"`  // reason why the value may be wrong
 }
 
 // milliseconds converts a time to the unit of the figures.

@@ -36,8 +36,8 @@ func (r Report) WriteText(out io.Writer) error {
 		if x.Aim != 0 {
 			fmt.Fprintf(w, "\taim %g", x.Aim)
 		}
-		if x.Doubt != "" {
-			fmt.Fprintf(w, "\t%s", x.Doubt)
+		if x.Caveat != "" {
+			fmt.Fprintf(w, "\t%s", x.Caveat)
 		}
 		if x.Source != "" {
 			fmt.Fprintf(w, "\t%s", x.Source)

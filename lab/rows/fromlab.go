@@ -21,11 +21,11 @@ import (
 type Run struct {
 	Rows *result.Memory
 
-	network  web.Network
-	switches []web.Switch
-	end      time.Time
-	anew     map[string]lab.Time // switches whose chips restarted, with the last time
-	missing  []string            // known gaps in the results of sketches
+	network   web.Network
+	switches  []web.Switch
+	end       time.Time
+	restarted map[string]lab.Time // switches whose chips restarted, with the last time
+	missing   []string            // known gaps in the results of sketches
 }
 
 // Network implements web.Topology.
@@ -36,15 +36,15 @@ func (r *Run) Switches(context.Context) ([]web.Switch, error) { return r.switche
 
 // Troubles lists the switches whose counters do not cover the whole run, and data that did not fit.
 func (r *Run) Troubles() (list []string) {
-	for _, name := range device.SortedKeys(r.anew) {
+	for _, name := range device.SortedKeys(r.restarted) {
 		list = append(list, fmt.Sprintf("the chip of %s started again at %v: its counters cover only the time after that, "+
-			"and how much its ports sent in the whole run is not known", name, r.anew[name]))
+			"and how much its ports sent in the whole run is not known", name, r.restarted[name]))
 	}
 	return append(list, r.missing...)
 }
 
-// chipsAnew returns the switches whose chips restarted within a run, with the last time.
-func chipsAnew(t *lab.Topology, duration lab.Time) map[string]lab.Time {
+// restartedChips returns the switches whose chips restarted within a run, with the last time.
+func restartedChips(t *lab.Topology, duration lab.Time) map[string]lab.Time {
 	anew := map[string]lab.Time{}
 	for _, e := range t.Events {
 		if e.Do == "restart" && e.What == "syncd" && e.At <= duration {
@@ -72,7 +72,7 @@ type reading struct {
 func Read(ctx context.Context, l *lab.Lab, r *lab.Result, dir string) (*Run, error) {
 	end := lab.Epoch().Add(time.Duration(r.Duration / lab.Nanosecond))
 	x := &reading{
-		run: &Run{Rows: result.NewMemory(0), end: end, anew: chipsAnew(l.Topology(), r.Duration)},
+		run: &Run{Rows: result.NewMemory(0), end: end, restarted: restartedChips(l.Topology(), r.Duration)},
 		lab: l, result: r, dir: dir, ids: map[uint32]string{},
 		end: end.UnixNano(), batch: &result.Batch{Partition: "lab", First: 1, Position: result.Position{Last: 1}},
 	}
@@ -159,7 +159,7 @@ func (x *reading) traffic(from web.End, w lab.WireCounts, mbps int64) web.Traffi
 	if ok {
 		port, ok = node.Ports[from.Port]
 	}
-	if _, anew := x.run.anew[from.Node]; !ok || anew || mbps <= 0 {
+	if _, anew := x.run.restarted[from.Node]; !ok || anew || mbps <= 0 {
 		return t
 	}
 	bits := 8 * float64(port.SentBytes+overhead*port.Sent)

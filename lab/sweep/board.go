@@ -30,8 +30,8 @@ type Board struct {
 	// Hold is the interval at which a held job is renewed. Zero means DefaultHold. It must be well within the log's
 	// hold time.
 	Hold time.Duration
-	// Tell, if not nil, receives messages for the user. Several goroutines may call it concurrently.
-	Tell func(what string)
+	// Report, if not nil, receives messages for the user. Several goroutines may call it concurrently.
+	Report func(what string)
 }
 
 // DefaultHold is the interval at which a Board renews its holds.
@@ -58,9 +58,9 @@ const (
 	topicResults = "-results"
 )
 
-func (b *Board) tell(format string, args ...any) {
-	if b.Tell != nil {
-		b.Tell(fmt.Sprintf(format, args...))
+func (b *Board) report(format string, args ...any) {
+	if b.Report != nil {
+		b.Report(fmt.Sprintf(format, args...))
 	}
 }
 
@@ -88,7 +88,7 @@ func (b *Board) giveBack(ctx context.Context, w stream.Work) {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWithin)
 	defer cancel()
 	if err := w.Return(last); err != nil && !errors.Is(err, stream.ErrLost) {
-		b.tell("what was taken is not given back, and free when it has not been held for a while: %v", err)
+		b.report("what was taken is not given back, and free when it has not been held for a while: %v", err)
 	}
 }
 
@@ -110,11 +110,11 @@ type chunks struct {
 
 // A reply is the result of a job, or another message of a worker.
 type reply struct {
-	By     string `json:"by"`
-	Job    string `json:"job,omitempty"`    // the name of the result
-	Result string `json:"result,omitempty"` // the text of its file
-	Failed string `json:"failed,omitempty"` // the reason why there is no result
-	Told   string `json:"told,omitempty"`   // for no job: a message for the user
+	By       string `json:"by"`
+	Job      string `json:"job,omitempty"`    // the name of the result
+	Result   string `json:"result,omitempty"` // the text of its file
+	Failed   string `json:"failed,omitempty"` // the reason why there is no result
+	Reported string `json:"told,omitempty"`   // for no job: a message for the user
 }
 
 // maxWhy is the maximum length of a reason in a reply.
@@ -164,12 +164,12 @@ func parseReply(data []byte) (*reply, error) {
 		return nil, fmt.Errorf("no result: %w", err)
 	}
 	said := 0
-	for _, s := range []string{r.Result, r.Failed, r.Told} {
+	for _, s := range []string{r.Result, r.Failed, r.Reported} {
 		said += min(len(s), 1)
 	}
-	if said != 1 || (r.Job == "") != (r.Told != "") || r.Job != "" && !isName(r.Job) {
+	if said != 1 || (r.Job == "") != (r.Reported != "") || r.Job != "" && !isName(r.Job) {
 		return nil, fmt.Errorf("no result: job %.80q, result of %d bytes, failed %.80q, told %.80q: want a job "+
-			"and its result or the reason of its failure; or a message", r.Job, len(r.Result), r.Failed, r.Told)
+			"and its result or the reason of its failure; or a message", r.Job, len(r.Result), r.Failed, r.Reported)
 	}
 	return &r, nil
 }

@@ -79,7 +79,7 @@ func TestKilled(t *testing.T) {
 		stop := startWorkers(t, log, o, r, &kills)
 		for left := r.IntN(4); ; left-- {
 			ctx, die := context.WithCancel(t.Context())
-			m := &mortal{Log: log, die: die, behind: r.IntN(2) == 0, left: -1}
+			m := &dyingLog{Log: log, die: die, behind: r.IntN(2) == 0, left: -1}
 			if left > 0 {
 				m.left = r.IntN(30)
 			}
@@ -121,7 +121,7 @@ func TestAgain(t *testing.T) {
 		}
 	})
 	life, die := context.WithCancel(ctx)
-	m := &mortal{Log: log, die: die, left: 2, behind: true} // it takes the job, reads the sweep, and appends the result
+	m := &dyingLog{Log: log, die: die, left: 2, behind: true} // it takes the job, reads the sweep, and appends the result
 	if err := board(m, "first").Work(life, one); err != nil || !m.free() {
 		t.Errorf("%v, dead: %v", err, m.dead)
 	}
@@ -140,7 +140,7 @@ func startWorkers(t *testing.T, log stream.Log, o Options, r *rand.Rand, kills *
 		working.Go(func() {
 			for left := lives.IntN(6); ctx.Err() == nil; left-- {
 				life, die := context.WithCancel(ctx)
-				m := &mortal{Log: log, die: die, behind: lives.IntN(2) == 0, left: -1}
+				m := &dyingLog{Log: log, die: die, behind: lives.IntN(2) == 0, left: -1}
 				if left > 0 {
 					m.left = lives.IntN(20)
 				}
@@ -204,7 +204,7 @@ func TestTurnLost(t *testing.T) {
 	f.Seeds.Count, f.Vary, f.Plots = 3, nil, nil
 	log := &forgetful{Log: stream.NewMemory(0)}
 	lost := make(chan string, 1)
-	b := &Board{Log: log, Name: "b", Program: o.Program, Hold: 1, Tell: func(what string) { lost <- what }}
+	b := &Board{Log: log, Name: "b", Program: o.Program, Hold: 1, Report: func(what string) { lost <- what }}
 	ctx, stop := context.WithCancel(t.Context())
 	var working sync.WaitGroup
 	working.Go(func() {
@@ -223,19 +223,19 @@ func TestTurnLost(t *testing.T) {
 	working.Wait()
 }
 
-// told collects the messages of a board.
-type told struct {
+// reported collects the messages of a board.
+type reported struct {
 	mu  sync.Mutex
 	all []string
 }
 
-func (t *told) tell(what string) {
+func (t *reported) report(what string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.all = append(t.all, what)
 }
 
-func (t *told) has(what string) bool {
+func (t *reported) has(what string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.ContainsFunc(t.all, func(s string) bool { return strings.Contains(s, what) })
@@ -247,9 +247,9 @@ func TestRefused(t *testing.T) {
 	f, o, _ := files(t)
 	f.Seeds.Count = 1
 	log := stream.NewMemory(0)
-	var said told
+	var said reported
 	board := func(program string) *Board {
-		return &Board{Log: log, Name: "b", Program: program, Version: "v-" + program, By: "by " + program, Tell: said.tell}
+		return &Board{Log: log, Name: "b", Program: program, Version: "v-" + program, By: "by " + program, Report: said.report}
 	}
 	for _, topic := range []string{topicJobs, topicResults} {
 		for _, text := range []string{"", "{}", "[", `{"program": "p", "version": "v-p"}`, `{"by": "x"}`,
@@ -385,7 +385,7 @@ func FuzzMessages(f *testing.F) {
 		if p, err := parsePost(data, "p"); err == nil && p.Program == "p" && !isName(p.Name) {
 			t.Errorf("%+v", p)
 		}
-		if r, err := parseReply(data); err == nil && (r.Job == "") == (r.Told == "") {
+		if r, err := parseReply(data); err == nil && (r.Job == "") == (r.Reported == "") {
 			t.Errorf("%+v", r)
 		}
 		dir := t.TempDir()

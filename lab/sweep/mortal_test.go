@@ -10,9 +10,9 @@ import (
 
 var errDead = errors.New("the process is dead")
 
-// mortal is the log as seen by a process that dies before or after a certain operation. The work that it holds then
+// dyingLog is the log as seen by a process that dies before or after a certain operation. The work that it holds then
 // becomes free when free is called.
-type mortal struct {
+type dyingLog struct {
 	stream.Log
 	die    context.CancelFunc // cancels what the process waits for
 	behind bool               // the last operation takes effect, but the process does not learn of it
@@ -24,7 +24,7 @@ type mortal struct {
 }
 
 // step counts an operation. It returns whether the operation takes place, and whether it is the last.
-func (m *mortal) step() (takesPlace, last bool) {
+func (m *dyingLog) step() (takesPlace, last bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.dead {
@@ -39,7 +39,7 @@ func (m *mortal) step() (takesPlace, last bool) {
 	return m.behind, true
 }
 
-func (m *mortal) do(op func() error) error {
+func (m *dyingLog) do(op func() error) error {
 	takesPlace, last := m.step()
 	var err error
 	if takesPlace {
@@ -51,28 +51,28 @@ func (m *mortal) do(op func() error) error {
 	return err
 }
 
-func (m *mortal) Append(ctx context.Context, topic, id string, data []byte) (seq uint64, err error) {
+func (m *dyingLog) Append(ctx context.Context, topic, id string, data []byte) (seq uint64, err error) {
 	err = m.do(func() (err error) { seq, err = m.Log.Append(context.WithoutCancel(ctx), topic, id, data); return err })
 	return seq, err
 }
 
-func (m *mortal) Read(ctx context.Context, topic string, from uint64, most int) (all []stream.Entry, err error) {
+func (m *dyingLog) Read(ctx context.Context, topic string, from uint64, most int) (all []stream.Entry, err error) {
 	err = m.do(func() (err error) { all, err = m.Log.Read(ctx, topic, from, most); return err })
 	return all, err
 }
 
-func (m *mortal) Acknowledge(ctx context.Context, topic string, upTo uint64) error {
+func (m *dyingLog) Acknowledge(ctx context.Context, topic string, upTo uint64) error {
 	return m.do(func() error { return m.Log.Acknowledge(ctx, topic, upTo) })
 }
 
-func (m *mortal) Take(ctx context.Context, topic string) (w stream.Work, err error) {
+func (m *dyingLog) Take(ctx context.Context, topic string) (w stream.Work, err error) {
 	err = m.do(func() error {
 		taken, err := m.Log.Take(ctx, topic)
 		if err == nil {
 			m.mu.Lock()
 			m.holds = append(m.holds, taken)
 			m.mu.Unlock()
-			w = &mortalWork{taken, m}
+			w = &dyingWork{taken, m}
 		}
 		return err
 	})
@@ -80,7 +80,7 @@ func (m *mortal) Take(ctx context.Context, topic string) (w stream.Work, err err
 }
 
 // free releases what the dead process held.
-func (m *mortal) free() (dead bool) {
+func (m *dyingLog) free() (dead bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, w := range m.holds {
@@ -89,19 +89,19 @@ func (m *mortal) free() (dead bool) {
 	return m.dead
 }
 
-type mortalWork struct {
+type dyingWork struct {
 	stream.Work
-	m *mortal
+	m *dyingLog
 }
 
-func (w *mortalWork) Hold(ctx context.Context) error {
+func (w *dyingWork) Hold(ctx context.Context) error {
 	return w.m.do(func() error { return w.Work.Hold(ctx) })
 }
 
-func (w *mortalWork) Done(ctx context.Context) error {
+func (w *dyingWork) Done(ctx context.Context) error {
 	return w.m.do(func() error { return w.Work.Done(ctx) })
 }
 
-func (w *mortalWork) Return(ctx context.Context) error {
+func (w *dyingWork) Return(ctx context.Context) error {
 	return w.m.do(func() error { return w.Work.Return(ctx) })
 }

@@ -19,12 +19,12 @@ const ahead = 1000
 type poster struct {
 	*Board
 	*running
-	names  []string       // names of the results, by job
-	index  map[string]int // by the name of the result
-	left   int            // number of jobs without outcome or failure
-	waits  map[int]bool   // the jobs of these that have been posted
-	told   map[string]bool
-	posted Posted
+	names    []string       // names of the results, by job
+	index    map[string]int // by the name of the result
+	left     int            // number of jobs without outcome or failure
+	waits    map[int]bool   // the jobs of these that have been posted
+	reported map[string]bool
+	posted   Posted
 }
 
 // Posted summarises the jobs that a sweep posted.
@@ -46,7 +46,7 @@ func (f *File) Post(ctx context.Context, b *Board, o Options) ([]Outcome, Posted
 	}
 	defer end()
 	p := &poster{Board: b, running: r, names: make([]string, len(r.jobs)), index: map[string]int{}, waits: map[int]bool{},
-		told: map[string]bool{}}
+		reported: map[string]bool{}}
 	p.posted.Workers = map[string]int{}
 	p.look(ctx)
 	if p.left > 0 && ctx.Err() == nil {
@@ -94,7 +94,7 @@ func (p *poster) run(ctx context.Context) error {
 		err := p.hasTurn(ctx, bundle)
 		switch lost := errors.Is(err, errTurn) && ctx.Err() == nil; {
 		case lost && p.left > 0:
-			p.tell("%v; waiting for another", err)
+			p.report("%v; waiting for another", err)
 		case !lost && err != nil:
 			return err
 		}
@@ -136,7 +136,7 @@ func (p *poster) turn(ctx context.Context) (stream.Work, error) {
 		return nil, err
 	}
 	waits := time.AfterFunc(2*time.Second, func() {
-		p.tell("another sweep has its turn on board %s, or its process died a moment ago: waiting", p.Name)
+		p.report("another sweep has its turn on board %s, or its process died a moment ago: waiting", p.Name)
 	})
 	defer waits.Stop()
 	for {
@@ -156,7 +156,7 @@ const beginning = "a sweep has its turn"
 // collect accepts the existing results and posts the missing jobs, a limited number ahead. Then it accepts results
 // until none is missing.
 func (p *poster) collect(ctx context.Context, bundle []byte) error {
-	begin, err := json.Marshal(reply{By: p.By, Told: beginning})
+	begin, err := json.Marshal(reply{By: p.By, Reported: beginning})
 	if err != nil {
 		return err
 	}
@@ -244,7 +244,7 @@ func (p *poster) take(ctx context.Context, from, to uint64) (uint64, error) {
 func (p *poster) reply(data []byte) error {
 	r, err := parseReply(data)
 	if err != nil {
-		p.tell("topic %s: %v", p.Name+topicResults, err)
+		p.report("topic %s: %v", p.Name+topicResults, err)
 		return nil
 	}
 	if r.Job == "" {
@@ -284,9 +284,9 @@ func (p *poster) accept(i int, r *reply) error {
 
 // toldBy passes on a worker's message, once.
 func (p *poster) toldBy(r *reply) {
-	what := fmt.Sprintf("worker %s: %s", r.By, r.Told)
-	if r.Told != beginning && !p.told[what] && len(p.told) < ahead {
-		p.told[what] = true
-		p.tell("%s", what)
+	what := fmt.Sprintf("worker %s: %s", r.By, r.Reported)
+	if r.Reported != beginning && !p.reported[what] && len(p.reported) < ahead {
+		p.reported[what] = true
+		p.report("%s", what)
 	}
 }

@@ -77,7 +77,7 @@ func (w *worker) next(ctx context.Context) error {
 	case err == nil && said != nil:
 		err = w.say(ctx, *said)
 	case errors.As(err, &no):
-		err = errors.Join(err, w.say(ctx, reply{Told: "takes no jobs: " + no.why}))
+		err = errors.Join(err, w.say(ctx, reply{Reported: "takes no jobs: " + no.why}))
 	}
 	if err == nil {
 		err = work.Done(ctx)
@@ -95,7 +95,7 @@ func (w *worker) next(ctx context.Context) error {
 func (w *worker) job(ctx context.Context, work stream.Work) (*reply, error) {
 	p, err := parsePost(work.Entry().Data, w.Program)
 	if err != nil {
-		return &reply{Told: fmt.Sprintf("topic %s, message %d: %v; it is dropped", w.Name+topicJobs,
+		return &reply{Reported: fmt.Sprintf("topic %s, message %d: %v; it is dropped", w.Name+topicJobs,
 			work.Entry().Seq, err)}, nil
 	}
 	if p.Program != w.Program {
@@ -106,7 +106,7 @@ func (w *worker) job(ctx context.Context, work stream.Work) (*reply, error) {
 	var holding sync.WaitGroup
 	holding.Go(func() {
 		if err := w.hold(run, work); err != nil { // the result is as good as another worker's
-			w.tell("message %d of topic %s: another worker may run the job too: %v", work.Entry().Seq, w.Name+topicJobs, err)
+			w.report("message %d of topic %s: another worker may run the job too: %v", work.Entry().Seq, w.Name+topicJobs, err)
 		}
 	})
 	said, err := w.run(ctx, p)

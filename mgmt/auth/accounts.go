@@ -55,7 +55,7 @@ type accounts struct {
 
 // openAccounts reads the files, or uses the lists of the configuration.
 func (g *Guard) openAccounts() error {
-	r := &reread[*accounts]{what: "users and roles", now: g.now, log: g.log, told: g.auditReread}
+	r := &reread[*accounts]{what: "users and roles", now: g.now, log: g.log, reported: g.auditReread}
 	for _, name := range []string{g.cfg.UsersFile, g.cfg.RolesFile} {
 		if name != "" {
 			r.files = append(r.files, name)
@@ -121,12 +121,12 @@ func (g *Guard) RightsOf(name string, had access.Role) (v *rights.View, role acc
 // Troubles returns, for files that are read while the server runs, why their present content is not in force.
 func (g *Guard) Troubles() []string {
 	var all []string
-	doubts := []func() string{g.accounts.doubt, g.Trail.doubt}
+	doubts := []func() string{g.accounts.problem, g.Trail.problem}
 	if g.pair != nil {
-		doubts = append(doubts, g.pair.doubt)
+		doubts = append(doubts, g.pair.problem)
 	}
 	if g.clientCA != nil {
-		doubts = append(doubts, g.clientCA.doubt)
+		doubts = append(doubts, g.clientCA.problem)
 	}
 	for _, doubt := range doubts {
 		if why := doubt(); why != "" {

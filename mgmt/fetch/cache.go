@@ -180,7 +180,7 @@ func (h *Hub) synced(ctx context.Context, asked time.Time) error {
 	began := time.Now()
 	if claim := h.claim(); claim != nil {
 		// No event reports that a database was emptied or exchanged.
-		if err := claim.Ours(ctx); errors.Is(err, swss.ErrAnew) {
+		if err := claim.Ours(ctx); errors.Is(err, swss.ErrReset) {
 			h.Distrust()
 		} else if err != nil {
 			return err

@@ -175,7 +175,7 @@ func (h *Hub) Step(ctx context.Context) error {
 		return nil // there are no subscribers
 	}
 	if err := l.Sync(ctx); err != nil {
-		h.settle(err)
+		h.afterPass(err)
 		return err
 	}
 	return h.dispatch(ctx, l)
@@ -201,7 +201,7 @@ func (h *Hub) dispatch(ctx context.Context, l *swss.Listener) error {
 		err = h.pass(ctx)
 	}
 	if !errors.Is(err, context.Canceled) { // the server closes
-		h.settle(err)
+		h.afterPass(err)
 	}
 	return err
 }
@@ -223,9 +223,9 @@ func (h *Hub) pass(ctx context.Context) error {
 	return nil
 }
 
-// settle records whether changes were passed on. After a failure, every subscriber checks whether the databases are
+// afterPass records whether changes were passed on. After a failure, every subscriber checks whether the databases are
 // readable.
-func (h *Hub) settle(err error) {
+func (h *Hub) afterPass(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err != nil && !h.troubled {

@@ -103,8 +103,8 @@ func (o *Output) Status(now time.Time) Status {
 	return s
 }
 
-// tell records the state.
-func (o *Output) tell(state State, reason string) {
+// report records the state.
+func (o *Output) report(state State, reason string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.status.State != state {
@@ -128,7 +128,7 @@ func (o *Output) Run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		o.tell(Failed, err.Error())
+		o.report(Failed, err.Error())
 		if !pause(ctx, waits.next()) {
 			return nil
 		}
@@ -152,7 +152,7 @@ func (o *Output) send(ctx context.Context, waits *waits) error {
 	var gone <-chan struct{}
 	if b, ok := o.link.(Broken); ok {
 		gone = b.Gone()
-		o.tell(Active, "")
+		o.report(Active, "")
 	} // otherwise a connection proves nothing until a message is sent
 	for {
 		m, ok := o.Take(time.Now())
@@ -171,9 +171,9 @@ func (o *Output) send(ctx context.Context, waits *waits) error {
 		switch {
 		case err == nil:
 			waits.tries = 0
-			o.tell(Active, "")
+			o.report(Active, "")
 		case errors.As(err, &busy):
-			o.tell(Failed, err.Error())
+			o.report(Failed, err.Error())
 			if !pause(ctx, max(waits.next(), min(busy.After, mostWait))) {
 				return ctx.Err()
 			}
@@ -201,7 +201,7 @@ func (o *Output) one(ctx context.Context, m Message) error {
 		o.Done(false)
 	case errors.As(err, &refused):
 		o.Done(true)
-		o.tell(Active, "refused: "+err.Error())
+		o.report(Active, "refused: "+err.Error())
 		return nil
 	default:
 		o.Back()

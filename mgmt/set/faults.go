@@ -22,9 +22,9 @@ const (
 
 // Faults holds the errors of a Set: the first ones in the order of the request, and their total number.
 type Faults struct {
-	made  doubts  // what failed steps would have created or changed
-	gone  doubts  // what they would have deleted; this does not excuse errors in what the Set writes
-	first []fault // by step
+	made  unknowns // what failed steps would have created or changed
+	gone  unknowns // what they would have deleted; this does not excuse errors in what the Set writes
+	first []fault  // by step
 	count int
 	code  codes.Code // common to all of them
 }

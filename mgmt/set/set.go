@@ -84,18 +84,18 @@ func (p *setParser) resolve(op gpb.UpdateResult_Operation, path *gpb.Path, val *
 	if op != gpb.UpdateResult_DELETE {
 		for _, el := range w.Elems[from:] {
 			for _, k := range el.GetKey() {
-				p.faults.made.doubtName(k)
+				p.faults.made.addName(k)
 			}
 		}
-		if err := p.faults.made.doubtValue(val); err != nil {
+		if err := p.faults.made.addValue(val); err != nil {
 			p.fail(fmt.Errorf("%s: %w", tree.PathText(&gpb.Path{Elem: w.Elems}), err))
 			readable = false
 		}
-		p.faults.made.doubt(at.Node, at.Keys, !readable)
+		p.faults.made.add(at.Node, at.Keys, !readable)
 	}
 	if op != gpb.UpdateResult_UPDATE {
 		for _, x := range p.candidates(w, at) {
-			p.faults.gone.doubt(x.Node, x.Keys, true)
+			p.faults.gone.add(x.Node, x.Keys, true)
 		}
 	}
 	return nil
@@ -121,7 +121,7 @@ func (p *setParser) deletion(path *gpb.Path) []tree.Target {
 	if err := deletable(ts); err != nil {
 		p.fail(err)
 		for _, t := range ts {
-			p.faults.gone.doubt(t.Node.Meant(), t.Keys, true)
+			p.faults.gone.add(t.Node.Meant(), t.Keys, true)
 		}
 		return nil
 	}
@@ -149,7 +149,7 @@ func (p *setParser) update(op gpb.UpdateResult_Operation, u *gpb.Update) ([]tree
 	if err := settable(ts, u); err != nil {
 		p.fail(err)
 		for _, t := range ts {
-			p.faults.made.doubt(t.Node.Meant(), t.Keys, true)
+			p.faults.made.add(t.Node.Meant(), t.Keys, true)
 		}
 		return nil, nil
 	}
@@ -204,7 +204,7 @@ func (p *setParser) keysAllowed(as []assignment) ([]assignment, badKeys) {
 		for i, k := range a.group.OwnKeys() {
 			if _, err := a.group.Node.Kid[k].Check(a.keys[len(outer)+i]); err != nil {
 				p.fail(fmt.Errorf("%s: key %s: %w", a.path(), k, err))
-				p.faults.made.doubt(a.group.Node, tree.Extend(outer, a.group), true)
+				p.faults.made.add(a.group.Node, tree.Extend(outer, a.group), true)
 				bad[id] = true
 			}
 		}
@@ -299,7 +299,7 @@ func (t *Tx) execute(ctx context.Context, st Step) error {
 }
 
 // did records which step changed a node of an entry. If that failed, the node becomes uncertain.
-func (t *Tx) did(e *txEntry, n *tree.Node, err error, d *doubts) {
+func (t *Tx) did(e *txEntry, n *tree.Node, err error, d *unknowns) {
 	e.step = t.step
 	if n.Type != nil {
 		if e.wrote == nil {
@@ -309,7 +309,7 @@ func (t *Tx) did(e *txEntry, n *tree.Node, err error, d *doubts) {
 	}
 	if err != nil {
 		t.faults.add(t.step, at(n, e.Keys, err))
-		d.doubt(n, e.Keys, true)
+		d.add(n, e.Keys, true)
 	}
 }
 
@@ -381,7 +381,7 @@ func (t *Tx) remove(ctx context.Context, x tree.Target, replace bool) error {
 }
 
 // removeBelow deletes the entries of the lists below a target.
-func (t *Tx) removeBelow(ctx context.Context, x tree.Target, g *tree.List, replace bool, d *doubts) error {
+func (t *Tx) removeBelow(ctx context.Context, x tree.Target, g *tree.List, replace bool, d *unknowns) error {
 	for _, k := range g.Kids {
 		if k.Through != nil {
 			if x.Node.Plain || !k.Node.Within(x.Node) {

@@ -18,7 +18,7 @@ func (t *Tx) putThrough(ctx context.Context, a assignment) (bool, error) {
 		for i, c := range a.group.Derive {
 			if v := tree.First(c.Get(tree.Record{Keys: a.keys})); v != a.keys[i] {
 				t.faults.add(t.step, at(n, a.keys, fmt.Errorf("is not there: %s, %s", a.group.View, v)))
-				t.faults.made.doubt(n, a.keys, true)
+				t.faults.made.add(n, a.keys, true)
 			}
 		}
 		return true, nil
@@ -37,7 +37,7 @@ func (t *Tx) putThrough(ctx context.Context, a assignment) (bool, error) {
 	}
 	if err != nil {
 		t.faults.add(t.step, at(n, a.keys, err))
-		t.faults.made.doubt(n, a.keys, true)
+		t.faults.made.add(n, a.keys, true)
 	}
 	return true, nil
 }
@@ -172,7 +172,7 @@ func (t *Tx) checkNeeds(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if len(there) == 0 && !t.faults.made.inDoubt(n.leaf, n.keys) {
+		if len(there) == 0 && !t.faults.made.leafUnknown(n.leaf, n.keys) {
 			t.faults.add(n.step, at(n.leaf, n.keys, errors.New("is missing")))
 		}
 	}

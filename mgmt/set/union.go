@@ -49,7 +49,7 @@ func (p *setParser) agree(as []assignment, seen map[string]wording) []assignment
 		}
 		p.fail(fmt.Errorf("%s: %s, and union_replace of %s has another value", a.path(), valueWords(a.value),
 			tree.PathText(p.steps[was.step].Path)))
-		p.faults.made.doubt(a.leaf, a.keys, true)
+		p.faults.made.add(a.leaf, a.keys, true)
 		return true
 	})
 }

@@ -128,7 +128,7 @@ type Switch struct {
 	// Troubles holds reasons why the reported state may differ from the actual one.
 	Troubles []string
 	// Book, Marking and Stamping belong to the page of the switch itself.
-	Book     *Book
+	Book     *DropAccount
 	Marking  []MarkingSession
 	Stamping []StampingSession
 	Stamped  []string // the counters that sessions of tail-stamping may have, in order
@@ -143,7 +143,7 @@ const (
 	Waiting    Standing = "waiting"
 	Failed     Standing = "failed"
 	Off        Standing = "off" // its configuration requests nothing
-	InDoubt    Standing = "uncertain"
+	Suspect    Standing = "uncertain"
 	NotKnown   Standing = "not known"
 	InPart     Standing = "in force in part" // it has parts that are not applied
 	NotApplied Standing = "not applied"      // it has no status, and it or parts of it are not applied

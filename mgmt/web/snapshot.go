@@ -240,7 +240,7 @@ func (s *snapshot) applyAmends() {
 		if a.of(result.Stamps) {
 			for _, w := range s.ways {
 				if a.From < w.to && a.To >= w.from {
-					w.doubt(a.Flags)
+					w.flag(a.Flags)
 				}
 			}
 		}
@@ -248,7 +248,7 @@ func (s *snapshot) applyAmends() {
 		s.amendJourneys(&a)
 		if a.of(result.Periods) {
 			for _, x := range s.series {
-				x.doubt(a.Amend)
+				x.flag(a.Amend)
 			}
 		}
 	}
@@ -294,8 +294,8 @@ func (s *snapshot) amendJourneys(a *amended) {
 	}
 }
 
-// doubt flags the periods of an amendment.
-func (x *series) doubt(a result.Amend) {
+// flag flags the periods of an amendment.
+func (x *series) flag(a result.Amend) {
 	for i := range x.periods {
 		if l := &x.periods[i]; a.From < l.Window.Start+l.Window.Length && a.To >= l.Window.Start {
 			l.Flags |= a.Flags
@@ -303,8 +303,8 @@ func (x *series) doubt(a result.Amend) {
 	}
 }
 
-// doubt flags a path and all its hops.
-func (w *way) doubt(flags result.Flags) {
+// flag flags a path and all its hops.
+func (w *way) flag(flags result.Flags) {
 	w.flags |= flags
 	for i := range w.hops {
 		w.hops[i].flags |= flags

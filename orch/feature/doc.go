@@ -4,10 +4,10 @@
 // # Sessions
 //
 // A session is a row of the feature's table. It is in the ASIC while its row is valid, and its feature active and
-// supported. The feature's [Logic] must also permit it, usually because its flow group exists. A session
-// that is created in several steps is removed by undoing them ([Feature.BringUp]). Every change marks sessions dirty.
-// [Feature.Settle] brings the dirty ones to their target state in passes. Each pass first removes sessions, then adds
-// others. So a removed session makes capacity available for others in the same Settle.
+// supported. The feature's [Logic] must also permit it, usually because its flow group exists. A session that is
+// created in several steps is removed by undoing them ([Feature.BringUp]). Every change marks sessions dirty.
+// [Feature.Reconcile] brings the dirty ones to their target state in passes. Each pass first removes sessions, then
+// adds others. So a removed session makes capacity available for others in the same Settle.
 //
 // A session without capacity is retried when another leaves, or when any rule is added, removed or changed. A session
 // that could not be removed from the ASIC is retried every second ([TryAgain]): it counts and uses capacity without

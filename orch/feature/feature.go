@@ -98,7 +98,7 @@ type Kind struct {
 }
 
 // Logic is the part that only the feature knows. It may also implement [Grouped], [Preparing], [Losing],
-// [Withdrawing], [Leaving], [Settling] and [Concluding].
+// [Withdrawing], [Leaving], [AfterEach] and [Concluding].
 type Logic[R, B any] interface {
 	// Parse parses a row of the feature's table.
 	Parse(key string, row swss.FieldValues) (R, error)
@@ -144,10 +144,10 @@ type Leaving[R, B any] interface {
 	Left(s *Session[R, B])
 }
 
-// Settling is the [Logic] of a feature that keeps account of handled sessions.
-type Settling[R, B any] interface {
-	// Settled is called for every session that was handled.
-	Settled(s *Session[R, B])
+// AfterEach is the [Logic] of a feature that keeps account of handled sessions.
+type AfterEach[R, B any] interface {
+	// Handled is called for every session that was handled.
+	Handled(s *Session[R, B])
 }
 
 // Concluding is the [Logic] of a feature that acts after each Settle.
@@ -219,7 +219,7 @@ func (f *Feature[R, B]) Consume(cfg Config, table, state string, each func(conte
 			each(ctx, t)
 		}
 		errs := make([]error, len(tasks))
-		if err := f.Settle(ctx); err != nil {
+		if err := f.Reconcile(ctx); err != nil {
 			for i := range errs {
 				errs[i] = err
 			}
@@ -257,7 +257,7 @@ func (f *Feature[R, B]) featureRow(ctx context.Context, active bool) {
 		f.Active = active
 		f.MarkAll()
 	}
-	f.SettleNow(ctx)
+	f.ReconcileNow(ctx)
 }
 
 func (f *Feature[R, B]) sessionRow(ctx context.Context, t orch.Task) {

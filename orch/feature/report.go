@@ -13,8 +13,8 @@ import (
 
 // Report writes the status of a session to STATE_DB, and forgets a session that is gone.
 func (f *Feature[R, B]) Report(ctx context.Context, s *Session[R, B]) {
-	if x, ok := f.Logic.(Settling[R, B]); ok {
-		x.Settled(s)
+	if x, ok := f.Logic.(AfterEach[R, B]); ok {
+		x.Handled(s)
 	}
 	if orch.Retryable(s.Err) || s.InASIC != nil && s.Err != nil || s.later {
 		f.work.again[s.Name] = s

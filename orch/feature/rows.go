@@ -26,12 +26,12 @@ type Rows struct {
 	// session's name.
 	Keep func(key string) bool
 
-	db    *swss.DB
-	table *swss.Table
-	has   map[string]swss.FieldValues // the rows as written
-	put   map[string]swss.FieldValues // rows to be written
-	gone  map[string]bool             // rows to be deleted
-	anew  map[string]bool             // rows whose cleared counters are obsolete
+	db        *swss.DB
+	table     *swss.Table
+	has       map[string]swss.FieldValues // the rows as written
+	put       map[string]swss.FieldValues // rows to be written
+	gone      map[string]bool             // rows to be deleted
+	restarted map[string]bool             // rows whose cleared counters are obsolete
 
 	former map[string]swss.FieldValues // the rows of a previous run
 	mine   map[string]bool             // the rows of former that this run has put, too
@@ -46,7 +46,7 @@ func (r *Rows) open(ctx context.Context, cfg Config) error {
 	r.db = cfg.Redis.DB(db)
 	r.table = swss.NewTable(r.db, r.Table)
 	r.put, r.gone, r.mine = map[string]swss.FieldValues{}, map[string]bool{}, map[string]bool{}
-	r.anew = map[string]bool{}
+	r.restarted = map[string]bool{}
 	cfg.Daemon.OnFlush(r.lost)
 	cfg.Daemon.Watch().Add(drift.Stage{Name: string(db), List: r.list, Look: r.look, Heal: r.heal})
 	former, err := r.table.Dump(ctx)
@@ -183,14 +183,14 @@ func (r *Rows) Drop(key string) {
 	delete(r.put, key)
 	if r.has[key] != nil {
 		r.gone[key] = true
-		r.Anew(key)
+		r.Restart(key)
 	}
 }
 
-// Anew records that the counters of a row restart from zero, so that an earlier clear by an operator is obsolete.
-func (r *Rows) Anew(key string) {
+// Restart records that the counters of a row restart from zero, so that an earlier clear by an operator is obsolete.
+func (r *Rows) Restart(key string) {
 	if r.Clears {
-		r.anew[key] = true
+		r.restarted[key] = true
 	}
 }
 
@@ -216,7 +216,7 @@ func (r *Rows) Flush(ctx context.Context) error {
 		}
 		r.gone = orch.Emptied(r.gone)
 	}
-	if len(r.anew) > 0 {
+	if len(r.restarted) > 0 {
 		if err := r.forgetCleared(ctx); err != nil {
 			return err
 		}
@@ -254,13 +254,13 @@ func (r *Rows) Flush(ctx context.Context) error {
 // forgetCleared makes readers subtract nothing more from the counters of rows that restart.
 func (r *Rows) forgetCleared(ctx context.Context) error {
 	var keys []string
-	for key := range r.anew {
+	for key := range r.restarted {
 		keys = append(keys, r.Table+r.db.Separator()+key)
 	}
 	if err := r.db.Client().HDel(ctx, schema.CountersCleared, keys...).Err(); err != nil {
 		return &swss.Error{DB: r.db.Name(), Op: "forget cleared counters", Err: err}
 	}
-	r.anew = orch.Emptied(r.anew)
+	r.restarted = orch.Emptied(r.restarted)
 	return nil
 }
 

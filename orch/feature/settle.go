@@ -10,9 +10,9 @@ import (
 	"tamtam/orch"
 )
 
-// Settle brings the dirty sessions to their target state. Changes while it runs only mark sessions dirty. An error
+// Reconcile brings the dirty sessions to their target state. Changes while it runs only mark sessions dirty. An error
 // comes from COUNTERS_DB.
-func (f *Feature[R, B]) Settle(ctx context.Context) error {
+func (f *Feature[R, B]) Reconcile(ctx context.Context) error {
 	if f.busy {
 		return nil
 	}
@@ -37,9 +37,9 @@ func (f *Feature[R, B]) Settle(ctx context.Context) error {
 	return f.Flush(ctx)
 }
 
-// SettleNow calls [Feature.Settle] for callers without a row to retry.
-func (f *Feature[R, B]) SettleNow(ctx context.Context) {
-	if err := f.Settle(ctx); err != nil {
+// ReconcileNow calls [Feature.Reconcile] for callers without a row to retry.
+func (f *Feature[R, B]) ReconcileNow(ctx context.Context) {
+	if err := f.Reconcile(ctx); err != nil {
 		f.Log.Error("COUNTERS_DB is behind", "err", err)
 	}
 }

@@ -46,14 +46,14 @@ func NewWindows(cfg Config) *Windows {
 	return w
 }
 
-// Tell opens a window with a request, or passes the request to one that is open. If the window is a command, that is
+// Report opens a window with a request, or passes the request to one that is open. If the window is a command, that is
 // all.
-func (w *Windows) Tell(ctx context.Context, name, attr string, value any) error {
-	_, err := w.tell(ctx, name, attr, value)
+func (w *Windows) Report(ctx context.Context, name, attr string, value any) error {
+	_, err := w.report(ctx, name, attr, value)
 	return err
 }
 
-func (w *Windows) tell(ctx context.Context, name, attr string, value any) (sai.OID, error) {
+func (w *Windows) report(ctx context.Context, name, attr string, value any) (sai.OID, error) {
 	entry, err := entryOf(attr, value)
 	if err != nil {
 		return sai.NullOID, err
@@ -78,7 +78,7 @@ func (w *Windows) tell(ctx context.Context, name, attr string, value any) (sai.O
 
 // Ask returns the values of a register read, by attribute. room is the approximate length of the answer.
 func (w *Windows) Ask(ctx context.Context, name, attr string, value any, room int) (Values, error) {
-	oid, err := w.tell(ctx, name, attr, value)
+	oid, err := w.report(ctx, name, attr, value)
 	if err != nil {
 		return nil, err
 	}

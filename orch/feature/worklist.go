@@ -35,7 +35,7 @@ func (f *Feature[R, B]) MarkAll() { f.Mark(f.Sessions) }
 func (f *Feature[R, B]) LookAgain(ctx context.Context) {
 	if len(f.Sessions) > 0 {
 		f.MarkAll()
-		f.SettleNow(ctx)
+		f.ReconcileNow(ctx)
 	}
 }
 
@@ -56,7 +56,7 @@ func (f *Feature[R, B]) Stuck(s *Session[R, B]) { f.work.stuck[s.Name] = s }
 func (f *Feature[R, B]) retry(ctx context.Context, _ time.Time) error {
 	f.work.retryAt = time.Time{}
 	f.Mark(f.work.stuck)
-	return f.Settle(ctx)
+	return f.Reconcile(ctx)
 }
 
 // rulesChanged handles the sessions of these rules again.
@@ -65,5 +65,5 @@ func (f *Feature[R, B]) rulesChanged(ctx context.Context, rules []schema.ACLRule
 		f.Mark(f.byRule[k])
 	}
 	f.MarkRefused()
-	f.SettleNow(ctx)
+	f.ReconcileNow(ctx)
 }

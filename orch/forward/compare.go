@@ -83,12 +83,12 @@ func (t Table) ours(row swss.FieldValues) swss.FieldValues {
 	return own
 }
 
-// unsettled reports whether the output is about to write, or does not know the actual rows.
-func (o *Output) unsettled() bool { return !o.loaded || len(o.dirtyA)+len(o.dirtyS)+len(o.dirtyD) > 0 }
+// dirty reports whether the output is about to write, or does not know the actual rows.
+func (o *Output) dirty() bool { return !o.loaded || len(o.dirtyA)+len(o.dirtyS)+len(o.dirtyD) > 0 }
 
 func (o *Output) lookAppl(ctx context.Context, names []string) (found []drift.Finding, err error) {
 	db := o.r.DB(swss.ApplDB)
-	busy := o.unsettled()
+	busy := o.dirty()
 	read := func(i int, row swss.FieldValues, size int64) {
 		r := rowAt(db, names[i])
 		var want swss.FieldValues
@@ -157,7 +157,7 @@ func keysOf(list []drift.Finding) []string {
 
 func (o *Output) lookState(ctx context.Context, names []string) (found []drift.Finding, err error) {
 	db := o.r.DB(swss.StateDB)
-	busy := o.unsettled()
+	busy := o.dirty()
 	err = db.ReadRows(ctx, names, func(i int, row swss.FieldValues, _ int64) {
 		r := rowAt(db, names[i])
 		is := outcome{row[schema.StatusField(r.Table)], row[schema.FieldReason], row[schema.FieldBy]}

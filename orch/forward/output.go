@@ -288,7 +288,7 @@ func (o *Output) Flush(ctx context.Context) error {
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("forwarding: %w", err)
 	}
-	o.settle()
+	o.written()
 	return nil
 }
 
@@ -385,8 +385,8 @@ func (o *Output) flushState(ctx context.Context) error {
 	return nil
 }
 
-// settle records that the target rows are now the actual rows.
-func (o *Output) settle() {
+// written records that the target rows are now the actual rows.
+func (o *Output) written() {
 	for r := range o.dirtyA {
 		e := o.appl[r]
 		if e.have = e.want; e.want == nil {

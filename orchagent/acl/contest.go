@@ -87,7 +87,7 @@ func (o *Orch) contest(ctx context.Context) {
 			c.until = o.asic.changes // includes the changes of the rules that returned
 		}
 	}
-	a := arena{asic: o.asic, inForce: o.inForce(), full: map[*instance]bool{}}
+	a := contestState{asic: o.asic, inForce: o.inForce(), full: map[*instance]bool{}}
 	if o.prog.goOn(ctx, &a) {
 		return
 	}
@@ -116,7 +116,7 @@ func (o *Orch) contest(ctx context.Context) {
 }
 
 // goOn displaces further rules for claims that were refused again. It reports whether it displaced any.
-func (p *programmer) goOn(ctx context.Context, at *arena) (some bool) {
+func (p *programmer) goOn(ctx context.Context, at *contestState) (some bool) {
 	for r, c := range p.agenda.claims {
 		if len(c.gave) == 0 || r.failed.get("") == nil {
 			continue
@@ -202,7 +202,7 @@ func (a *agenda) forgetClaims() {
 
 // renewed reports whether a failed claim may succeed now. The cause is another claim that freed more than it needed, or
 // a rule of lower rank that arrived or changed.
-func (a *arena) renewed(r *rule, c *claim) bool {
+func (a *contestState) renewed(r *rule, c *claim) bool {
 	if !c.over || c.until == 0 || c.failures >= maxFailures {
 		return false
 	}
@@ -211,8 +211,8 @@ func (a *arena) renewed(r *rule, c *claim) bool {
 	})
 }
 
-// An arena is the state of the ASIC in which rules compete during one contest.
-type arena struct {
+// An contestState is the state of the ASIC in which rules compete during one contest.
+type contestState struct {
 	asic    *objects
 	inForce []*rule            // the lowest rank first
 	full    map[*instance]bool // cached answers of the ASIC, by table
@@ -221,7 +221,7 @@ type arena struct {
 // behind returns the rules in force that should be displaced for a rule refused for lack of capacity. These are the
 // rules of lowest rank whose removal may make it fit. It returns no rules if none has a lower rank or the claim has
 // failed. shared reports whether they hold objects that entries share.
-func (a *arena) behind(ctx context.Context, r *rule, c *claim) (gives []*rule, shared bool) {
+func (a *contestState) behind(ctx context.Context, r *rule, c *claim) (gives []*rule, shared bool) {
 	call := r.refusal()
 	if c.over || c.tries >= maxTries || call == nil || call.Status == sai.StatusObjectInUse {
 		return nil, false
@@ -264,7 +264,7 @@ func (a *arena) behind(ctx context.Context, r *rule, c *claim) (gives []*rule, s
 
 // frees reports whether removing v may make r fit in its table. This holds if both have the same table, or if v's table
 // shares its capacity and is full as well.
-func (a *arena) frees(ctx context.Context, v, r *rule, c *claim) bool {
+func (a *contestState) frees(ctx context.Context, v, r *rule, c *claim) bool {
 	if v.table == r.table {
 		return true
 	}
@@ -276,7 +276,7 @@ func (a *arena) frees(ctx context.Context, v, r *rule, c *claim) bool {
 
 // isFull asks the ASIC whether a table has no capacity for another entry. If the ASIC does not answer, the table counts
 // as full.
-func (a *arena) isFull(ctx context.Context, in *instance) bool {
+func (a *contestState) isFull(ctx context.Context, in *instance) bool {
 	full, asked := a.full[in]
 	if !asked {
 		k := sai.Obj(sai.ObjectTypeACLTable, in.oid)
@@ -292,7 +292,7 @@ func (a *arena) isFull(ctx context.Context, in *instance) bool {
 // are displaced together. The objects whose highest-ranked user has the lowest rank are first. If lower-ranked rules
 // alone use fewer than short objects, it returns no rules.
 func sharers[K comparable](
-	a *arena, r *rule, objects map[K]*shared, most int, own []K, keys func(*entry) []K,
+	a *contestState, r *rule, objects map[K]*shared, most int, own []K, keys func(*entry) []K,
 ) (gives []*rule, short int) {
 	missing := map[K]bool{}
 	for _, k := range own {

@@ -324,7 +324,7 @@ func (p *programmer) setEntries(ctx context.Context, w *work) {
 func (p *programmer) notChanged(c *change, err error) {
 	p.noteRefusal(c.have, fmt.Errorf("change the entry of ACL rule %s: %w", c.rule.key, err))
 	if s := (starving{rule: c.rule}); c.rule.competes() && p.agenda.starved[s] {
-		c.rule.anew = true
+		c.rule.replace = true
 		p.agenda.tryAgain(s)
 	}
 }

@@ -41,7 +41,7 @@ type bench struct {
 	ports    *orchtest.Ports
 	sessions *sessions
 	hops     *hops
-	told     []schema.ACLRuleKey
+	reported []schema.ACLRuleKey
 }
 
 // newBench makes a switch with the ports Ethernet0, Ethernet4, Ethernet8 and Ethernet12.
@@ -69,7 +69,7 @@ func newBenchWith(t testing.TB, opts saitest.Options, labels bool) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.orch.Watch().Subscribe(func(_ context.Context, keys []schema.ACLRuleKey) { b.told = append(b.told, keys...) })
+	b.orch.Watch().Subscribe(func(_ context.Context, keys []schema.ACLRuleKey) { b.reported = append(b.reported, keys...) })
 	b.Step()
 	b.Rec.Reset()
 	return b

@@ -174,7 +174,7 @@ func (o *Orch) register(cfg Config) {
 					o.daemon.Unreport(ctx, state, schema.ConfigKey(t.Key))
 				}
 			}
-			return o.settleAll(ctx, len(tasks))
+			return o.reconcileAll(ctx, len(tasks))
 		})
 		cfg.Daemon.Consume(source, table, handler, orch.Reporting{StateTable: state, Words: words, None: true})
 	}
@@ -221,9 +221,9 @@ func (o *Orch) changed(ctx context.Context, such func(schema.ACLAction) bool) {
 	o.asic.flush(ctx)
 }
 
-// settleAll brings the ASIC and the databases in line with the rows, for n tasks. A Redis error is returned for each
+// reconcileAll brings the ASIC and the databases in line with the rows, for n tasks. A Redis error is returned for each
 // task, so that the daemon tries again.
-func (o *Orch) settleAll(ctx context.Context, n int) []error {
+func (o *Orch) reconcileAll(ctx context.Context, n int) []error {
 	o.agenda.rowsChanged()
 	o.reconcile(ctx)
 	o.finish(ctx)

@@ -111,14 +111,14 @@ func (o *Orch) pass(ctx context.Context) {
 	o.prog.setEntries(ctx, w)
 	o.removeIncomplete(ctx, rules)
 	o.removeIdle(ctx)
-	o.settle(ctx, tables, rules)
+	o.reportPass(ctx, tables, rules)
 }
 
 // plan determines the changes of a rule's entries.
 func (o *Orch) plan(w *work, r *rule) {
 	before, had, old := r.standing(), len(r.uses) > 0, r.spec
 	o.terms.examine(r)
-	defer func() { r.anew = false }()
+	defer func() { r.replace = false }()
 	if r.spec == nil || !r.table.tam() {
 		r.uses = nil // its users now wait for the rule
 	}
@@ -160,7 +160,7 @@ func (o *Orch) planEntry(w *work, c *change) {
 func (o *Orch) planChange(w *work, c *change) {
 	sets, ok := c.have.spec.diff(c.spec)
 	switch {
-	case !ok || c.rule.anew:
+	case !ok || c.rule.replace:
 		w.remake = append(w.remake, c)
 	case len(sets) > 0 || !slices.Equal(c.have.ranges, c.spec.ranges):
 		w.set = append(w.set, c)
@@ -187,18 +187,18 @@ func (o *Orch) removeInstances(ctx context.Context) {
 
 // createInstances creates the missing tables: those of rows, and those that entries of a TAM feature are about to need.
 func (o *Orch) createInstances(ctx context.Context, tables []*table, w *work) {
-	var list []seat
+	var list []slot
 	for _, t := range tables {
 		if t.err == nil && !t.keptOut && !t.tam() {
-			list = append(list, seat{t.name, ""})
+			list = append(list, slot{t.name, ""})
 		}
 	}
 	for _, c := range w.create {
-		if s := (seat{c.rule.table.name, c.key.feature}); c.key.feature != "" && !slices.Contains(list, s) {
+		if s := (slot{c.rule.table.name, c.key.feature}); c.key.feature != "" && !slices.Contains(list, s) {
 			list = append(list, s)
 		}
 	}
-	slices.SortFunc(list, seat.compare)
+	slices.SortFunc(list, slot.compare)
 	for _, s := range list {
 		t := o.tables[s.table]
 		if t.instances[s.feature] != nil || t.failed[s.feature] != nil {
@@ -276,9 +276,9 @@ func (a *agenda) tryAgain(s starving) {
 	}
 }
 
-// settle reports the outcome of a pass for its tables and rules, and forgets deleted ones. It skips rules that the next
-// pass tries again.
-func (o *Orch) settle(ctx context.Context, tables []*table, rules []*rule) {
+// reportPass reports the outcome of a pass for its tables and rules, and forgets deleted ones. It skips rules that the
+// next pass tries again.
+func (o *Orch) reportPass(ctx context.Context, tables []*table, rules []*rule) {
 	for _, r := range rules {
 		if o.agenda.dirtyRules[r.key] != nil {
 			continue

@@ -10,24 +10,24 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A seat is a table that the ASIC should have. It belongs to a row of ACL_TABLE, or to a TAM feature for the flow
+// A slot is a table that the ASIC should have. It belongs to a row of ACL_TABLE, or to a TAM feature for the flow
 // groups of a row. A table in the ASIC stays there, even if other tables are configured later, because sessions may use
 // it. When a stage has capacity again, waiting tables are created in the order of compare. Tables of rows are first, by
 // name, followed by those of features in the order of the schema. So filters of the operator precede measurements.
-type seat struct{ table, feature string }
+type slot struct{ table, feature string }
 
-func (s seat) compare(o seat) int {
+func (s slot) compare(o slot) int {
 	return cmp.Or(compareFeatures(s.feature, o.feature), schema.CompareNames(s.table, o.table))
 }
 
-func (s seat) String() string {
+func (s slot) String() string {
 	if s.feature == "" {
 		return s.table
 	}
 	return s.table + " for " + s.feature
 }
 
-func (in *instance) seat() seat { return seat{in.table.name, in.feature} }
+func (in *instance) seat() slot { return slot{in.table.name, in.feature} }
 
 // seated returns the tables that the ASIC has at a stage and keeps, in the order of their seats.
 func (o *Orch) seated(stage string) (list []*instance) {

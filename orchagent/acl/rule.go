@@ -34,8 +34,8 @@ type rule struct {
 	reported string                 // status that was last reported
 
 	// If set, the entry must be recreated, because there was no capacity to change it in place.
-	anew bool
-	out  bool // whether it is removed for the claim of another rule
+	replace bool
+	out     bool // whether it is removed for the claim of another rule
 	// holder is the rule that occupies the capacity it lacks, and noted the value last written to STATE_DB.
 	holder, noted schema.ACLRuleKey
 }
@@ -44,7 +44,7 @@ type rule struct {
 type use struct {
 	variants []Variant // sorted by name; without variants it is one with the name ""
 	off      assoc[string, bool]
-	users    orch.Few[string]
+	users    orch.SmallSet[string]
 }
 
 // A spec is the content of an entry: without the table and the counter.

@@ -244,7 +244,7 @@ func TestVariantsChangeTogether(t *testing.T) {
 				if err := b.bindVariants(colours(1)); err != nil {
 					t.Fatal(err)
 				}
-				b.told = nil
+				b.reported = nil
 				b.Rec.FailAt(n, sai.StatusFailure)
 				b.rule("TAM:F1", "PRIORITY", change.priority, change.field, change.value)
 				b.Step()
@@ -253,8 +253,8 @@ func TestVariantsChangeTogether(t *testing.T) {
 				if len(live) == 2 {
 					break
 				}
-				if len(live) != 0 || !slices.Contains(b.told, flow) {
-					t.Errorf("call %d failed: %v, told %v", n, live, b.told)
+				if len(live) != 0 || !slices.Contains(b.reported, flow) {
+					t.Errorf("call %d failed: %v, told %v", n, live, b.reported)
 				}
 				if err := b.bindVariants(colours(1)); err != nil || len(b.Rec.LiveOf(sai.ObjectTypeACLEntry)) != 2 {
 					t.Errorf("call %d failed; then: %v", n, err)
@@ -276,12 +276,12 @@ func TestVariantsFitTogether(t *testing.T) {
 	if errs[0] != nil || errs[1] == nil || len(b.Rec.LiveOf(sai.ObjectTypeACLEntry)) != 2 {
 		t.Fatalf("errors %v; entries %v", errs, b.Rec.LiveOf(sai.ObjectTypeACLEntry))
 	}
-	b.told = nil
+	b.reported = nil
 	if err := b.unbindVariants(); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Contains(b.told, keys[1]) {
-		t.Errorf("there is room for F2 now; told %v", b.told)
+	if !slices.Contains(b.reported, keys[1]) {
+		t.Errorf("there is room for F2 now; told %v", b.reported)
 	}
 	if err := b.orch.BindVariants(b.Ctx, am, keys[1:], []string{"t"}, [][]Variant{colours(2)})[0]; err != nil {
 		t.Error(err)
@@ -365,7 +365,7 @@ func TestReserveVariants(t *testing.T) {
 		if err := b.bindVariants(colours(1)); err != nil {
 			t.Fatal(err)
 		}
-		b.told = nil
+		b.reported = nil
 		table := b.Rec.LiveOf(sai.ObjectTypeACLTable)
 		if err := b.orch.BindVariants(b.Ctx, am, []schema.ACLRuleKey{other}, []string{"t"},
 			[][]Variant{marking})[0]; err != nil {
@@ -373,8 +373,8 @@ func TestReserveVariants(t *testing.T) {
 		}
 		same := slices.Equal(b.Rec.LiveOf(sai.ObjectTypeACLTable), table)
 		if n := len(b.Rec.LiveOf(sai.ObjectTypeACLEntry)); n != 3 || same != reserved ||
-			slices.Contains(b.told, flow) == reserved {
-			t.Errorf("reserved %v: %d entries, the same table %v, told %v", reserved, n, same, b.told)
+			slices.Contains(b.reported, flow) == reserved {
+			t.Errorf("reserved %v: %d entries, the same table %v, told %v", reserved, n, same, b.reported)
 		}
 	}
 }
@@ -434,7 +434,7 @@ func TestInForce(t *testing.T) {
 		{func() { b.table("TAM", "TAM", "Ethernet8") }, true, 9, "SRC_IP 10.0.0.0/8, IN_PORTS Ethernet0,Ethernet4",
 			"Ethernet0,Ethernet4@Ethernet8", 0},
 	} {
-		b.told = nil
+		b.reported = nil
 		step.do()
 		b.Step()
 		in, ok := b.orch.InForce(flow, am)
@@ -451,7 +451,7 @@ func TestInForce(t *testing.T) {
 			in.Interfaces != step.at || ports != step.ports {
 			t.Errorf("in force: %+v, want %+v", in, step)
 		}
-		if told := slices.Contains(b.told, flow); told != step.told {
+		if told := slices.Contains(b.reported, flow); told != step.told {
 			t.Errorf("%s: told %v, want %v", step.matches, told, step.told)
 		}
 		if same := in.Changed == changed; same && step.at == "" {

@@ -104,7 +104,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 // object that the ASIC does not support would fail the whole view.
 func (o *Orch) ViewApplied(ctx context.Context) error {
 	o.applied = true
-	return o.ledger.Settle(ctx)
+	return o.ledger.Reconcile(ctx)
 }
 
 func row(group string) orch.RowKey { return orch.Row(schema.AppCOPP, group) }

@@ -127,7 +127,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 // object that the ASIC does not support would fail the whole view.
 func (o *Orch) ViewApplied(ctx context.Context) error {
 	o.applied = true
-	if err := o.ledger.Settle(ctx); err != nil {
+	if err := o.ledger.Reconcile(ctx); err != nil {
 		return err
 	}
 	return o.publish(ctx)

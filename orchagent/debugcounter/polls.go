@@ -21,20 +21,20 @@ const (
 // polls maintains which statistic each counter in COUNTERS_DB is, and what syncd polls. It receives the target state,
 // and writes the differences.
 type polls struct {
-	poller  orch.Poller
-	group   orch.FlexGroup
-	ports   Ports
-	sw      sai.OID
-	rows    *swss.Table // COUNTERS
-	of      map[bool]*swss.Hash
-	oids    swss.Hash
-	told    map[string]told      // by name of the counter
-	polled  map[sai.OID][]string // statistics of an object, sorted
-	cleared []leftover           // fields of COUNTERS to be deleted
+	poller   orch.Poller
+	group    orch.FlexGroup
+	ports    Ports
+	sw       sai.OID
+	rows     *swss.Table // COUNTERS
+	of       map[bool]*swss.Hash
+	oids     swss.Hash
+	reported map[string]reported  // by name of the counter
+	polled   map[sai.OID][]string // statistics of an object, sorted
+	cleared  []leftover           // fields of COUNTERS to be deleted
 }
 
-// A told is the entry of a counter in COUNTERS_DB.
-type told struct {
+// A reported is the entry of a counter in COUNTERS_DB.
+type reported struct {
 	port bool
 	stat string
 	oid  string
@@ -56,7 +56,7 @@ func (p *polls) open(ctx context.Context, cfg Config) error {
 		false: {Table: swss.NewTable(db, schema.CountersDebugSwitchMap)},
 	}
 	p.oids.Table = swss.NewTable(db, schema.CountersDebugOIDMap)
-	p.told, p.polled = map[string]told{}, map[sai.OID][]string{}
+	p.reported, p.polled = map[string]reported{}, map[sai.OID][]string{}
 	p.group = orch.FlexGroup{
 		Row: schema.FlexDebugCounter, Name: schema.FlexDebugCounter, Default: schema.DefaultPoll(schema.FlexDebugCounter),
 	}
@@ -91,7 +91,7 @@ func (p *polls) waits() bool {
 // flush makes syncd poll exactly these counters.
 func (p *polls) flush(ctx context.Context, names []string, counters map[string]*counter) error {
 	stats := map[bool][]string{} // of ports, and of the switch
-	is := map[string]told{}
+	is := map[string]reported{}
 	for _, name := range names {
 		c := counters[name]
 		id, known := orch.PublicID(p.poller, c.oid)
@@ -99,9 +99,9 @@ func (p *polls) flush(ctx context.Context, names []string, counters map[string]*
 			continue
 		}
 		stats[c.kind.port] = append(stats[c.kind.port], c.stat)
-		is[name] = told{c.kind.port, c.stat, id.String()}
+		is[name] = reported{c.kind.port, c.stat, id.String()}
 		if whole, _ := orch.PublicID(p.poller, p.sw); !c.kind.port {
-			is[name] = told{false, c.stat, id.String() + " " + whole.String()}
+			is[name] = reported{false, c.stat, id.String() + " " + whole.String()}
 		}
 	}
 	if err := p.group.Send(ctx, p.poller); err != nil {
@@ -110,25 +110,25 @@ func (p *polls) flush(ctx context.Context, names []string, counters map[string]*
 	if err := p.poll(ctx, stats); err != nil {
 		return err
 	}
-	p.tell(is)
+	p.report(is)
 	return errors.Join(p.of[true].Flush(ctx), p.of[false].Flush(ctx), p.oids.Flush(ctx))
 }
 
-// tell puts the entries of counters for COUNTERS_DB.
-func (p *polls) tell(is map[string]told) {
-	for name, t := range p.told {
+// report puts the entries of counters for COUNTERS_DB.
+func (p *polls) report(is map[string]reported) {
+	for name, t := range p.reported {
 		if is[name] != t {
 			p.of[t.port].Remove(name)
 			p.oids.Remove(name)
 		}
 	}
 	for name, t := range is {
-		if p.told[name] != t {
+		if p.reported[name] != t {
 			p.of[t.port].Put(name, t.stat)
 			p.oids.Put(name, t.oid)
 		}
 	}
-	p.told = is
+	p.reported = is
 }
 
 // poll makes syncd read these statistics of all ports and of the switch. The key true is for ports.

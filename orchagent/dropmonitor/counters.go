@@ -69,7 +69,7 @@ func (o *Orch) read(ctx context.Context) error {
 func (o *Orch) count(session string, c schema.Counters) {
 	was := o.counters.Get(session)
 	if !c.Resume(o.counters.Table, session, was, o.Daemon.TimeOfDay()) && was != nil {
-		o.counters.Anew(session)
+		o.counters.Restart(session)
 	}
 	o.counters.Put(session, c.Fields())
 }

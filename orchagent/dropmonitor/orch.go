@@ -140,7 +140,7 @@ func (o *Orch) lookAgain(ctx context.Context) {
 		return
 	}
 	o.MarkAll()
-	o.SettleNow(ctx)
+	o.ReconcileNow(ctx)
 }
 
 // UDP ports from which sessions send, so that each collector can distinguish the streams of sessions.

@@ -246,8 +246,8 @@ func (b *bench) counters(session string) swss.FieldValues {
 	return row
 }
 
-// told makes the chip count drops of a session's only stream.
-func (b *bench) told(session string, drops uint64) {
+// reported makes the chip count drops of a session's only stream.
+func (b *bench) reported(session string, drops uint64) {
 	s := b.orch.Sessions[session]
 	name := stream(s.InASIC.plan.targets[0], s.InASIC.plan.port)
 	w := [dropreport.NumWords]uint64{dropreport.WordDrops: drops, dropreport.WordSent: drops}
@@ -271,21 +271,21 @@ func TestCountersBegin(t *testing.T) {
 		b.Pass(time.Second)
 	}
 	want("at first", "0", true)
-	b.told("s", 5)
+	b.reported("s", 5)
 	want("counted", "5", false)
-	b.told("s", 9)
+	b.reported("s", 9)
 	want("more", "9", false)
 	b.session("s", "c1", "max_report_rate", "10")
 	b.Step()
-	b.told("s", 1)
+	b.reported("s", 1)
 	want("made again", "1", true)
-	b.told("s", 3)
+	b.reported("s", 3)
 	want("more of that", "3", false)
 	b.run() // orchagent was killed, and the session is unchanged
-	b.told("s", 4)
+	b.reported("s", 4)
 	want("found again", "4", false)
 	b.run() // syncd was killed too, with the chip
-	b.told("s", 2)
+	b.reported("s", 2)
 	want("lost", "2", true)
 }
 
@@ -298,7 +298,7 @@ func TestHostBeganAnew(t *testing.T) {
 	sent := swss.NewTable(b.Redis.DB(swss.CountersDB), schema.CountersManagementReports)
 	tell := func(chip, host uint64) {
 		t.Helper()
-		b.told("s", chip)
+		b.reported("s", chip)
 		x := b.orch.Sessions["s"].InASIC
 		row := schema.ManagementReports{Messages: host}
 		if err := sent.Set(b.Ctx, stream(x.plan.targets[0], x.plan.port), row.Fields()); err != nil {

@@ -169,7 +169,7 @@ func (o *Orch) layoutChanged(ctx context.Context, _ struct{}) {
 		return
 	}
 	o.members = members
-	if err := o.ledger.Settle(ctx); err != nil {
+	if err := o.ledger.Reconcile(ctx); err != nil {
 		o.log.Error("static FDB entries are behind", "err", err)
 	}
 }

@@ -90,7 +90,7 @@ func (o *Orch) readSession(ctx context.Context, s *session) error {
 func (o *Orch) count(rows *feature.Rows, key string, c schema.Counters) {
 	was := rows.Get(key)
 	if !c.Resume(rows.Table, key, was, o.Daemon.TimeOfDay()) && was != nil {
-		rows.Anew(key)
+		rows.Restart(key)
 	}
 	rows.Put(key, c.Fields())
 }

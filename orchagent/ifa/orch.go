@@ -89,7 +89,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), o.pass,
 		orch.LedgerTable{Name: schema.AppTAMDevice, State: schema.StateTAMDevice})
 	o.ReadCounters(o.counted, o.read)
-	cfg.Identity.IDChanges().Subscribe(func(ctx context.Context, _ struct{}) { o.ledger.SettleNow(ctx) })
+	cfg.Identity.IDChanges().Subscribe(func(ctx context.Context, _ struct{}) { o.ledger.ReconcileNow(ctx) })
 	cfg.Ports.Subscribe(func(ctx context.Context, _ []string) { o.LookAgain(ctx) })
 	cfg.Ways.Subscribe(func(ctx context.Context, _ struct{}) { o.LookAgain(ctx) })
 	cfg.Reports.CollectorChanges().Subscribe(func(ctx context.Context, _ struct{}) { o.LookAgain(ctx) })

@@ -29,7 +29,7 @@ func (o *Orch) pass(ctx context.Context) error {
 	if o.routes != nil {
 		o.routes.Want(ctx, p.to)
 	}
-	return o.tell(ctx, p)
+	return o.report(ctx, p)
 }
 
 // settable contains the attributes that can follow the routes and the row without recreating the session.
@@ -174,8 +174,8 @@ func (o *Orch) bind(ctx context.Context, p *plan) {
 // extraFields lists the fields of STATE_DB besides the status, as in SONiC.
 var extraFields = []string{"monitor_port", "dst_mac", "next_hop_ip", "vlan_id"}
 
-// tell writes the destinations of the sessions to STATE_DB.
-func (o *Orch) tell(ctx context.Context, p *plan) error {
+// report writes the destinations of the sessions to STATE_DB.
+func (o *Orch) report(ctx context.Context, p *plan) error {
 	for name := range o.reported {
 		if o.ledger.Rows[row(name)] != nil {
 			continue

@@ -87,9 +87,9 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), o.pass, orch.LedgerTable{
 		Name: schema.AppMirrorSession, Words: orch.Words{Pending: schema.MirrorInactive, Failed: schema.MirrorInactive},
 	})
-	cfg.Ports.Changes().Subscribe(func(ctx context.Context, _ []string) { o.ledger.SettleNow(ctx) })
+	cfg.Ports.Changes().Subscribe(func(ctx context.Context, _ []string) { o.ledger.ReconcileNow(ctx) })
 	if o.routes != nil {
-		o.routes.Changes().Subscribe(func(ctx context.Context, _ struct{}) { o.ledger.SettleNow(ctx) })
+		o.routes.Changes().Subscribe(func(ctx context.Context, _ struct{}) { o.ledger.ReconcileNow(ctx) })
 	}
 	return o, nil
 }
@@ -98,7 +98,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 // is being made, capabilities cannot be read, and an unsupported object would fail the whole view.
 func (o *Orch) ViewApplied(ctx context.Context) error {
 	o.applied = true
-	return o.ledger.Settle(ctx)
+	return o.ledger.Reconcile(ctx)
 }
 
 // Session returns the object of a session that is active and not about to be removed.

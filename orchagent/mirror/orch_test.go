@@ -41,10 +41,10 @@ func (w *ways) Changes() *orch.Topic[struct{}] { return &w.changed }
 
 type bench struct {
 	*orchtest.Bench
-	ports *orchtest.Ports
-	ways  *ways
-	orch  *Orch
-	told  []string
+	ports    *orchtest.Ports
+	ways     *ways
+	orch     *Orch
+	reported []string
 }
 
 func newBench(t testing.TB) *bench {
@@ -60,7 +60,7 @@ func newBench(t testing.TB) *bench {
 	b.orch.Changes().Subscribe(func(_ context.Context, names []string) {
 		for _, n := range names {
 			_, ok := b.orch.Session(n)
-			b.told = append(b.told, fmt.Sprint(n, " ", ok))
+			b.reported = append(b.reported, fmt.Sprint(n, " ", ok))
 		}
 	})
 	if err := b.orch.ViewApplied(b.Ctx); err != nil {
@@ -186,14 +186,14 @@ const (
 func TestFollowing(t *testing.T) {
 	b := newBench(t)
 	b.do("way Ethernet8 0", erspan)
-	b.told = nil
+	b.reported = nil
 	b.do("way Ethernet4 7")
-	if len(b.told) > 0 ||
+	if len(b.reported) > 0 ||
 		b.state("e") != "active monitor_port=Ethernet4 dst_mac=02:00:00:00:00:09 next_hop_ip=10.0.0.9 vlan_id=7" {
-		t.Errorf("told %v, state %s", b.told, b.state("e"))
+		t.Errorf("told %v, state %s", b.reported, b.state("e"))
 	}
 	b.do(strings.Replace(erspan, "src_ip=10.0.0.1", "src_ip=10.0.0.7", 1))
-	if d := cmp.Diff([]string{"e false", "e true"}, b.told); d != "" {
+	if d := cmp.Diff([]string{"e false", "e true"}, b.reported); d != "" {
 		t.Error(d)
 	}
 }

@@ -40,7 +40,7 @@ func (o *Orch) apply(ctx context.Context, p *plan) {
 	o.createVLANMembers(ctx, p)
 	o.publish(ctx, changed)
 	o.layout.Publish(ctx, struct{}{})
-	o.turned.tell(ctx, o)
+	o.turned.report(ctx, o)
 }
 
 // publish notifies the other orchs that these ports and LAGs have changed.
@@ -216,8 +216,8 @@ func (t turns) note(name string, was, is bool) {
 	}
 }
 
-// tell notifies the other orchs of the LAGs that are now down.
-func (t turns) tell(ctx context.Context, o *Orch) {
+// report notifies the other orchs of the LAGs that are now down.
+func (t turns) report(ctx context.Context, o *Orch) {
 	for _, name := range sorted(t) {
 		if !t[name] {
 			o.downs.Publish(ctx, name)

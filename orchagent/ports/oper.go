@@ -89,8 +89,8 @@ func operAdds(key, field string) bool {
 	return key == schema.PortInitDone || field == schema.FieldOperStatus || field == schema.FieldLastChange
 }
 
-// Tell writes the state of all ports, LAGs and LAG members again, into the existing rows.
-func (o *Orch) Tell(ctx context.Context) error {
+// Report writes the state of all ports, LAGs and LAG members again, into the existing rows.
+func (o *Orch) Report(ctx context.Context) error {
 	for k := range o.ledger.Rows {
 		if marker(k.Key) || k.Table != schema.AppPort && k.Table != schema.AppLAG && k.Table != schema.AppLAGMember {
 			continue

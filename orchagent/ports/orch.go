@@ -95,7 +95,7 @@ func (o *Orch) Switch() sai.OID { return o.asic.chip.switchID }
 // because SONiC's syncd stops when a port is created or removed while a view is being made.
 func (o *Orch) ViewApplied(ctx context.Context) error {
 	o.applied = true
-	return o.ledger.Settle(ctx)
+	return o.ledger.Reconcile(ctx)
 }
 
 // pass brings the ASIC to the target state of the rows, once all ports are known. It then writes the results to the

@@ -18,8 +18,8 @@ import (
 // bench is an Orch on a fake ASIC with four ports of four lanes.
 type bench struct {
 	*orchtest.Bench
-	orch *Orch
-	told [][]string
+	orch     *Orch
+	reported [][]string
 }
 
 func newBench(t *testing.T) *bench { return newBenchOn(t, nil) }
@@ -37,7 +37,7 @@ func newBenchOn(t *testing.T, layer func(sai.API) sai.API) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.orch.Changes().Subscribe(func(_ context.Context, names []string) { b.told = append(b.told, slices.Clone(names)) })
+	b.orch.Changes().Subscribe(func(_ context.Context, names []string) { b.reported = append(b.reported, slices.Clone(names)) })
 	return b
 }
 
@@ -54,7 +54,7 @@ func newSwitch(t *testing.T) *bench {
 	}
 	b.Step()
 	b.Rec.Reset()
-	b.told = nil
+	b.reported = nil
 	return b
 }
 
@@ -180,14 +180,14 @@ func TestLAG(t *testing.T) {
 	b.Set(schema.AppLAGMember, "PortChannel1:Ethernet4", "status", "enabled")
 	b.Step()
 	b.wantCalls("s|LAG_MEMBER:#0|INGRESS_DISABLE=false", "s|LAG_MEMBER:#0|EGRESS_DISABLE=false")
-	b.told = nil
+	b.reported = nil
 	b.Del(schema.AppLAG, "PortChannel1")
 	b.Step()
 	b.wantCalls("r|LAG_MEMBER:#0", "r|LAG:#0")
 	b.WantStatus(schema.StateLAG, "PortChannel1", "")
 	b.WantStatus(schema.StateLAGMember, "PortChannel1|Ethernet4", "pending: no PortChannel PortChannel1")
-	if len(b.told) != 2 || !slices.Contains(b.told[0], "PortChannel1") {
-		t.Errorf("told %v", b.told)
+	if len(b.reported) != 2 || !slices.Contains(b.reported[0], "PortChannel1") {
+		t.Errorf("told %v", b.reported)
 	}
 }
 

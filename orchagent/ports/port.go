@@ -243,7 +243,7 @@ func (o *Orch) leftovers() drift.Stage {
 			}
 			return found, nil
 		},
-		Heal: func(ctx context.Context, _ []drift.Finding) error { return o.ledger.Settle(ctx) },
+		Heal: func(ctx context.Context, _ []drift.Finding) error { return o.ledger.Reconcile(ctx) },
 	}
 }
 

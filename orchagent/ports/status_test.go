@@ -155,7 +155,7 @@ func TestLastChange(t *testing.T) {
 	at := turn(sai.PortOperStatusUp)
 	want("it came up", at)
 	b.Step()
-	if err := b.orch.Tell(b.Ctx); err != nil {
+	if err := b.orch.Report(b.Ctx); err != nil {
 		t.Fatal(err)
 	}
 	want("told anew", at)
@@ -167,7 +167,7 @@ func TestLastChange(t *testing.T) {
 			}
 		}
 	}
-	if err := b.orch.Tell(b.Ctx); err != nil {
+	if err := b.orch.Report(b.Ctx); err != nil {
 		t.Fatal(err)
 	}
 	want("it was not known what it is", "")

@@ -104,7 +104,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	orch.ConsumeFlexGroups(cfg.Daemon, o.counts.flush, groups...)
 	cfg.Daemon.AfterHold(o.counts.dropFormer)
 	cfg.Daemon.Every(o.counts.retry, func(ctx context.Context, _ time.Time) error { return o.counts.flush(ctx) })
-	cfg.Ports.Changes().Subscribe(func(ctx context.Context, _ []string) { o.ledger.SettleNow(ctx) })
+	cfg.Ports.Changes().Subscribe(func(ctx context.Context, _ []string) { o.ledger.ReconcileNow(ctx) })
 	return o, nil
 }
 
@@ -112,7 +112,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 // is being made, capabilities cannot be read, and an unsupported object would fail the whole view.
 func (o *Orch) ViewApplied(ctx context.Context) error {
 	o.applied = true
-	return o.ledger.Settle(ctx)
+	return o.ledger.Reconcile(ctx)
 }
 
 // pass brings the ASIC to the target state. A refusal changes the plan, and removals may have freed capacity, so there

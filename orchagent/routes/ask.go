@@ -19,7 +19,7 @@ import (
 func (o *Orch) Want(ctx context.Context, user string, to []netip.Addr) {
 	if !slices.Equal(o.asks.wants[user], to) {
 		o.asks.wants[user] = to
-		o.asks.settle(ctx, o.leads, o.hops)
+		o.asks.flush(ctx, o.leads, o.hops)
 	}
 }
 
@@ -50,9 +50,9 @@ func newAsker(ctx context.Context, appl *swss.DB, log *slog.Logger) (*asker, err
 	return a, nil
 }
 
-// settle writes the difference between the missing neighbours and the requested ones. Failed writes are repeated with
+// flush writes the difference between the missing neighbours and the requested ones. Failed writes are repeated with
 // the next change.
-func (a *asker) settle(ctx context.Context, leads func(netip.Addr) (hop, error), known map[hop]*nextHop) {
+func (a *asker) flush(ctx context.Context, leads func(netip.Addr) (hop, error), known map[hop]*nextHop) {
 	missing := map[hop]bool{}
 	for _, list := range a.wants {
 		for _, to := range list {
@@ -63,18 +63,18 @@ func (a *asker) settle(ctx context.Context, leads func(netip.Addr) (hop, error),
 	}
 	fields := swss.Pairs(swss.FieldValues{"mac": "00:00:00:00:00:00"})
 	for _, h := range sortedHops(missing) {
-		if !a.asked[h] && a.told(h, a.rows.Set(ctx, h.key(), fields)) {
+		if !a.asked[h] && a.reported(h, a.rows.Set(ctx, h.key(), fields)) {
 			a.asked[h] = true
 		}
 	}
 	for _, h := range sortedHops(a.asked) {
-		if !missing[h] && a.told(h, a.rows.Del(ctx, h.key())) {
+		if !missing[h] && a.reported(h, a.rows.Del(ctx, h.key())) {
 			delete(a.asked, h)
 		}
 	}
 }
 
-func (a *asker) told(h hop, err error) bool {
+func (a *asker) reported(h hop, err error) bool {
 	if err != nil && !errors.Is(err, context.Canceled) {
 		a.log.Error("a neighbour is not asked for as it should be", "neighbour", h.String(), "err", err)
 	}

@@ -92,7 +92,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o.ledger.Few = o.passRoutes
 	o.ports.Layout().Subscribe(o.layoutChanged)
 	o.ports.Opers().Subscribe(o.layoutChanged)
-	return o, o.ledger.Settle(ctx)
+	return o, o.ledger.Reconcile(ctx)
 }
 
 // ViewApplied notifies the orch that syncd has applied the view to the ASIC. Nothing is removed in bulk earlier, since
@@ -103,7 +103,7 @@ func (o *Orch) ViewApplied(ctx context.Context) error {
 	if len(o.single.lacks) == 0 {
 		return nil
 	}
-	return o.ledger.Settle(ctx)
+	return o.ledger.Reconcile(ctx)
 }
 
 // layoutChanged follows ports and VLANs. Objects on a port that is about to be removed are removed first, and groups of
@@ -112,7 +112,7 @@ func (o *Orch) layoutChanged(ctx context.Context, _ struct{}) {
 	if o.plan != nil && o.sameLayout() {
 		return
 	}
-	if err := o.ledger.Settle(ctx); err != nil {
+	if err := o.ledger.Reconcile(ctx); err != nil {
 		o.log.Error("routes are behind", "err", err)
 	}
 }
@@ -131,7 +131,7 @@ func (o *Orch) pass(ctx context.Context) error {
 			o.ledger.Retry()
 		}
 	}
-	o.asks.settle(ctx, o.leads, o.hops)
+	o.asks.flush(ctx, o.leads, o.hops)
 	return o.single.hash.Flush(ctx)
 }
 
@@ -179,7 +179,7 @@ func (o *Orch) passRoutes(ctx context.Context) (touched []orch.RowKey, ok bool) 
 	o.changes.Publish(ctx, struct{}{})
 	freed := o.removeGroups(ctx)
 	freed = o.removeNeighbors(ctx) || freed
-	o.asks.settle(ctx, o.leads, o.hops)
+	o.asks.flush(ctx, o.leads, o.hops)
 	o.behind = o.behind || short
 	if err := o.single.hash.Flush(ctx); err != nil {
 		return touched, false

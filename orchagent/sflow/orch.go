@@ -65,8 +65,8 @@ func New(cfg Config) *Orch {
 	}
 	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), o.pass,
 		orch.LedgerTable{Name: schema.AppSFlowSession})
-	cfg.Ports.Changes().Subscribe(func(ctx context.Context, _ []string) { o.ledger.SettleNow(ctx) })
-	cfg.Daemon.Every(o.retry, func(ctx context.Context, _ time.Time) error { return o.ledger.Settle(ctx) })
+	cfg.Ports.Changes().Subscribe(func(ctx context.Context, _ []string) { o.ledger.ReconcileNow(ctx) })
+	cfg.Daemon.Every(o.retry, func(ctx context.Context, _ time.Time) error { return o.ledger.Reconcile(ctx) })
 	return o
 }
 
@@ -74,7 +74,7 @@ func New(cfg Config) *Orch {
 // is being made, capabilities cannot be read, and an unsupported object would fail the whole view.
 func (o *Orch) ViewApplied(ctx context.Context) error {
 	o.applied = true
-	return o.ledger.Settle(ctx)
+	return o.ledger.Reconcile(ctx)
 }
 
 // retry returns the time until failed removals are repeated, or 0 if there are none.

@@ -24,8 +24,8 @@ type adoption struct {
 	// keepsGets means that syncd stores attributes that were read in ASIC_STATE, as SONiC's does, where they look
 	// like set ones.
 	keepsGets bool
-	// pollsAnew means that syncd may lack the contents of FLEX_COUNTER_DB, because SONiC's does not read it.
-	pollsAnew bool
+	// repeatPolls means that syncd may lack the contents of FLEX_COUNTER_DB, because SONiC's does not read it.
+	repeatPolls bool
 }
 
 // privateIDs is the first id of objects that exist only in a view: the upper half of a type's ids. VIDCOUNTER will
@@ -61,10 +61,10 @@ func (a *Agent) adopt(ctx context.Context) (why string, err error) {
 		return fmt.Sprintf("%s and %s know different objects: %d", protocol.ASICState, protocol.KeyVIDToRID, cur.strays), nil
 	}
 	a.client.check.know(cur.graph)
-	a.wish, a.learned = newAdoption(a.client, cur.graph), cur.learned
-	a.API = a.wish
-	a.wish.keepsGets = a.client.syncd.nameless
-	a.wish.pollsAnew, err = a.client.syncd.meetAgain(ctx)
+	a.target, a.learned = newAdoption(a.client, cur.graph), cur.learned
+	a.API = a.target
+	a.target.keepsGets = a.client.syncd.nameless
+	a.target.repeatPolls, err = a.client.syncd.meetAgain(ctx)
 	return "", err
 }
 
@@ -74,7 +74,7 @@ func resume(ctx context.Context, c *Client) error {
 		return err
 	}
 	defer c.give()
-	if err := c.settle(ctx); err != nil {
+	if err := c.resync(ctx); err != nil {
 		return err
 	}
 	c.question = switchQuestion()

@@ -29,13 +29,13 @@ import (
 type Agent struct {
 	sai.API // names, or wish while it is not nil
 
-	client *Client
-	log    *slog.Logger
-	record *viewRecord
-	names  *translation
-	wish   *adoption // nil means that orchs work on the ASIC itself
-	anew   string    // why the current view adopts nothing
-	polls  []heldPoll
+	client        *Client
+	log           *slog.Logger
+	record        *viewRecord
+	names         *translation
+	target        *adoption // nil means that orchs work on the ASIC itself
+	rebuildReason string    // why the current view adopts nothing
+	polls         []heldPoll
 
 	learned []*asicview.Node // addresses that the adopted ASIC had learned
 }
@@ -50,7 +50,7 @@ func NewAgent(r *swss.Redis, c *Client) *Agent {
 
 // work makes orchs work on the ASIC itself. ids maps their ids to those of adopted objects.
 func (a *Agent) work(ids *objectids.Map) {
-	a.names, a.wish = &translation{API: a.client, ids: ids}, nil
+	a.names, a.target = &translation{API: a.client, ids: ids}, nil
 	a.API = a.names
 }
 
@@ -112,7 +112,7 @@ func (a *Agent) InitView(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.anew = why
+	a.rebuildReason = why
 	if why == "" {
 		return nil
 	}
@@ -130,7 +130,7 @@ var ErrNotApplied = errors.New("the ASIC does not take what is configured")
 // ApplyView brings the ASIC to the view made since InitView. It records failures in STATE_DB. After two failed
 // adoptions, syncd makes the comparison instead.
 func (a *Agent) ApplyView(ctx context.Context) error {
-	if a.wish == nil {
+	if a.target == nil {
 		err := a.client.ApplyView(ctx)
 		if err == nil {
 			return a.record.mark(ctx)
@@ -140,7 +140,7 @@ func (a *Agent) ApplyView(ctx context.Context) error {
 		}
 		return err
 	}
-	ids, err := a.wish.fulfil(ctx, a.client, a.log)
+	ids, err := a.target.fulfil(ctx, a.client, a.log)
 	if err != nil && !errors.Is(err, ErrUnknown) && !errors.Is(err, swss.ErrUnavailable) {
 		failed := strconv.Itoa(a.record.failed + 1)
 		return a.record.refused(ctx, err, swss.FieldValues{viewState: viewApplied, viewFailed: failed})
@@ -153,7 +153,7 @@ func (a *Agent) ApplyView(ctx context.Context) error {
 			return err
 		}
 	}
-	anew := a.wish.pollsAnew
+	anew := a.target.repeatPolls
 	a.work(ids)
 	polls := a.polls
 	a.polls = nil
@@ -168,10 +168,11 @@ func (a *Agent) ApplyView(ctx context.Context) error {
 func (a *Agent) Cautious() bool { return a.record.cautious }
 
 // Adopting reports whether the current view adopts the state of the ASIC.
-func (a *Agent) Adopting() bool { return a.wish != nil }
+func (a *Agent) Adopting() bool { return a.target != nil }
 
-// Anew returns why ASIC_DB does not describe the ASIC, so that the view adopts nothing. It returns "" if it does.
-func (a *Agent) Anew() string { return a.anew }
+// RebuildReason returns why ASIC_DB does not describe the ASIC, so that the view adopts nothing. It returns "" if it
+// does.
+func (a *Agent) RebuildReason() string { return a.rebuildReason }
 
 // Client returns the client of the unchanged ASIC, even while a view is being made, for calls that are not part of a
 // view.
@@ -180,8 +181,8 @@ func (a *Agent) Client() *Client { return a.client }
 // Found returns the objects of a type that came with the switch and were not removed.
 func (a *Agent) Found(ctx context.Context, t sai.ObjectType) ([]sai.OID, error) {
 	var list []sai.OID
-	if a.wish != nil {
-		for _, n := range a.wish.view.graph.Sorted() {
+	if a.target != nil {
+		for _, n := range a.target.view.graph.Sorted() {
 			if n.Own && n.Key.Entry == nil && n.Key.Type == t {
 				list = append(list, n.Key.OID)
 			}
@@ -225,7 +226,7 @@ func (a *Agent) Learned() []sai.FDBEvent {
 
 // Public returns an object's id in ASIC_DB. It returns false for an object made in a view that is not applied yet.
 func (a *Agent) Public(o sai.OID) (sai.OID, bool) {
-	if a.wish != nil && a.wish.made(o) {
+	if a.target != nil && a.target.made(o) {
 		return 0, false
 	}
 	return a.names.public(o), true
@@ -234,10 +235,10 @@ func (a *Agent) Public(o sai.OID) (sai.OID, bool) {
 // StartPoll makes syncd poll counters of objects, see [Client.StartPoll]. In a view, the request is delayed until the
 // view is applied.
 func (a *Agent) StartPoll(ctx context.Context, group, field string, ids []string, objs ...sai.OID) error {
-	if a.wish == nil {
+	if a.target == nil {
 		return a.client.StartPoll(ctx, group, field, ids, a.names.publicOIDs(objs)...)
 	}
-	if err := a.wish.checkPolled(group, field, ids, objs); err != nil {
+	if err := a.target.checkPolled(group, field, ids, objs); err != nil {
 		return err
 	}
 	fields := []swss.Pair{{Field: field, Value: strings.Join(ids, ",")}}
@@ -247,7 +248,7 @@ func (a *Agent) StartPoll(ctx context.Context, group, field string, ids []string
 
 // StopPoll ends a poll that StartPoll began.
 func (a *Agent) StopPoll(ctx context.Context, group string, objs ...sai.OID) error {
-	if a.wish == nil {
+	if a.target == nil {
 		return a.client.StopPoll(ctx, group, a.names.publicOIDs(objs)...)
 	}
 	if err := checkGroup(group); err != nil {

@@ -186,7 +186,7 @@ func TestWhatWasReadIsNotReset(t *testing.T) {
 		g.must("APPLY_VIEW", g.agent.ApplyView(t.Context()))
 		g.restartAgent()
 		g.must("INIT_VIEW", g.agent.InitView(t.Context()))
-		g.agent.wish.keepsGets = keeps
+		g.agent.target.keepsGets = keeps
 		lags(g, 1, 2)
 		if mtu := g.get(port, sai.PortAttrMTU); mtu != sai.Value(sai.Uint(9000)) {
 			t.Fatalf("MTU %v", mtu)

@@ -22,11 +22,11 @@ type given struct {
 	sum  uint64
 }
 
-// believed holds the objects that the client has made, and the attributes that it has set, also on other objects.
-type believed map[sai.Key][]given
+// expected holds the objects that the client has made, and the attributes that it has set, also on other objects.
+type expected map[sai.Key][]given
 
 // set records attributes. Addresses of callbacks are meaningless to other processes, and are not compared.
-func (b believed) set(k sai.Key, attrs ...sai.Attr) {
+func (b expected) set(k sai.Key, attrs ...sai.Attr) {
 	k = plain(k)
 	list := b[k]
 	for _, a := range attrs {
@@ -55,13 +55,13 @@ func plain(k sai.Key) sai.Key {
 // Created records that an object was created.
 func (g *guard) Created(k sai.Key, attrs []sai.Attr) {
 	g.Validator.Created(k, attrs)
-	g.believed.set(k, attrs...)
+	g.expected.set(k, attrs...)
 }
 
 // Changed records that an attribute was set.
 func (g *guard) Changed(k sai.Key, a sai.Attr) {
 	g.Validator.Changed(k, a)
-	g.believed.set(k, a)
+	g.expected.set(k, a)
 }
 
 // Compared returns the stage that compares the objects that the client has made with ASIC_STATE. If may is not nil
@@ -92,7 +92,7 @@ func (c *Client) listRows(ctx context.Context) ([]string, error) {
 	for _, name := range names {
 		there[name] = struct{}{}
 	}
-	for k := range c.check.believed {
+	for k := range c.check.expected {
 		name := protocol.ASICState + ":" + sai.FormatKey(k)
 		if _, ok := there[name]; !ok {
 			names = append(names, name)
@@ -110,7 +110,7 @@ func (c *Client) lookAtRows(ctx context.Context, names []string) (found []drift.
 	var strange []string // rows of objects that the client has not made
 	err = c.asic.ReadRows(ctx, names, func(i int, row swss.FieldValues, _ int64) {
 		k, err := keyOfRow(names[i])
-		list, made := c.check.believed[k]
+		list, made := c.check.expected[k]
 		switch {
 		case err == nil && made:
 			if f, differs := differing(list, row); differs {

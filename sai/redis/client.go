@@ -26,12 +26,12 @@ type ClientOptions struct {
 	// Sign returns the visible state of syncd. It is called twice per second. syncd counts as gone after it was gone
 	// for the time Patience. nil means that no state is visible.
 	Sign func(context.Context) Sign
-	// Doubt is called with the reason when the state of the ASIC becomes unknown, and with "" when it is known again.
-	// It must return immediately. It may be nil.
-	Doubt    func(why string)
-	Recorder io.Writer        // receives every call in the format of SONiC's sairedis.rec; nil records nothing
-	Now      func() time.Time // the time in the recording; nil means wall time
-	Logger   *slog.Logger     // nil discards messages
+	// ASICUnknown is called with the reason when the state of the ASIC becomes unknown, and with "" when it is known
+	// again. It must return immediately. It may be nil.
+	ASICUnknown func(why string)
+	Recorder    io.Writer        // receives every call in the format of SONiC's sairedis.rec; nil records nothing
+	Now         func() time.Time // the time in the recording; nil means wall time
+	Logger      *slog.Logger     // nil discards messages
 }
 
 // A Client is the SAI API over ASIC_DB. It checks each call as libsairedis does, so that no request reaches syncd
@@ -87,7 +87,7 @@ func (c *Client) InitView(ctx context.Context) error {
 		return err
 	}
 	defer c.give()
-	if err := c.settle(ctx); err != nil {
+	if err := c.resync(ctx); err != nil {
 		return err
 	}
 	if err := c.syncd.meet(ctx); err != nil {

@@ -25,7 +25,7 @@ func (s *Server) commit(ctx context.Context, e swss.Peeked, r *protocol.Result) 
 	failed := false
 	defer func() {
 		if failed && err == nil {
-			s.tell("")
+			s.report("")
 		}
 	}()
 	for {
@@ -49,12 +49,12 @@ func (s *Server) commit(ctx context.Context, e swss.Peeked, r *protocol.Result) 
 				err = s.answers.Push(ctx, m.Entry())
 			}
 			if err == nil {
-				s.tell("") // there may have been a failure before
+				s.report("") // there may have been a failure before
 			}
 			return err
 		}
 		failed = true
-		s.tell(swss.Why(fmt.Errorf("write of a request's outcome: %w", err)))
+		s.report(swss.Why(fmt.Errorf("write of a request's outcome: %w", err)))
 		for again := false; !again; {
 			select {
 			case <-ctx.Done():
@@ -66,7 +66,7 @@ func (s *Server) commit(ctx context.Context, e swss.Peeked, r *protocol.Result) 
 			case err == nil && written:
 				s.journal.outcomes++
 				return nil
-			case errors.Is(err, swss.ErrAnew):
+			case errors.Is(err, swss.ErrReset):
 				return err
 			case err == nil:
 				again = true

@@ -54,7 +54,7 @@ func (s *Server) Compare(ctx context.Context) error {
 			if !ready {
 				continue
 			}
-			if err := s.Watch.Work(ctx, now); errors.Is(err, swss.ErrAnew) {
+			if err := s.Watch.Work(ctx, now); errors.Is(err, swss.ErrReset) {
 				return err // other parts report that Redis is away, as requests fail too
 			}
 			if now.Sub(said) >= sayAgain {
@@ -255,7 +255,7 @@ func (c comparison) heal(ctx context.Context, drifted []drift.Finding) error {
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("%s %s, which cannot be healed: %w: %w", d.Key, d.What, err, swss.ErrAnew)
+			return fmt.Errorf("%s %s, which cannot be healed: %w: %w", d.Key, d.What, err, swss.ErrReset)
 		}
 	}
 	return nil

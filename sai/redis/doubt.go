@@ -59,7 +59,7 @@ func (c *channel) terms(req protocol.Message) terms {
 		if t.limit = 0; c.sign == nil {
 			t.limit, t.given = c.viewed, fmt.Errorf("no answer from syncd within %s", c.viewed)
 		}
-	case c.settling:
+	case c.resyncing:
 		t.behind, t.limit = true, min(c.timeout, mutePatiences*c.patience)
 		t.given = fmt.Errorf("syncd takes requests and has answered none for %s: %w", t.limit, ErrStopped)
 		t.why = func(d time.Duration, busy bool) string {
@@ -145,15 +145,15 @@ func (c *channel) despair(why string) {
 }
 
 func (c *channel) say(why string) {
-	if c.doubt != nil && c.doubted != why {
-		c.doubt(why)
+	if c.onUnknown != nil && c.reported != why {
+		c.onUnknown(why)
 	}
-	c.doubted = why
+	c.reported = why
 }
 
 // ask sends the query, if there is one and syncd has been silent for a while.
 func (c *channel) ask(ctx context.Context) error {
-	if c.question == nil || time.Since(c.heard) < c.idle {
+	if c.question == nil || time.Since(c.received) < c.idle {
 		return nil
 	}
 	_, _, err := c.do(ctx, *c.question, protocol.AnswerOp(protocol.OpAttrQuery))

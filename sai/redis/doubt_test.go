@@ -29,7 +29,7 @@ func startOdd(t *testing.T, opts ClientOptions) *oddSyncd {
 	o := &oddSyncd{T: t, redis: swsstest.Start(t), doubts: make(chan string, 100), sign: make(chan Sign, 1)}
 	o.sign <- Sign{Says: true}
 	opts.Timeout, opts.Patience = time.Hour, time.Hour
-	opts.Doubt = func(why string) { o.doubts <- why }
+	opts.ASICUnknown = func(why string) { o.doubts <- why }
 	opts.Sign = func(context.Context) Sign {
 		s := <-o.sign
 		o.sign <- s

@@ -19,11 +19,11 @@ import (
 type guard struct {
 	*sai.Validator
 	children map[sai.OID][]sai.Key // by port: the known objects that come and go with it
-	believed believed
+	expected expected
 }
 
 func newGuard() *guard {
-	return &guard{Validator: sai.NewValidator(), children: map[sai.OID][]sai.Key{}, believed: believed{}}
+	return &guard{Validator: sai.NewValidator(), children: map[sai.OID][]sai.Key{}, expected: expected{}}
 }
 
 // CheckCreate refuses types that are not objects.
@@ -211,11 +211,11 @@ func (g *guard) named(k sai.Key, vid sai.OID) {
 // Removed records that an object is gone. With a port, the objects that came with it are gone too.
 func (g *guard) Removed(k sai.Key) {
 	g.Validator.Removed(k)
-	delete(g.believed, plain(k))
+	delete(g.expected, plain(k))
 	if k.Entry == nil && k.Type == sai.ObjectTypePort {
 		for _, child := range g.children[k.OID] {
 			g.Validator.Removed(child)
-			delete(g.believed, child)
+			delete(g.expected, child)
 		}
 		delete(g.children, k.OID)
 	}

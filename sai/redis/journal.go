@@ -90,14 +90,14 @@ func (j *journal) has(answer *redis.SliceCmd) (int64, error) {
 	text, _ := words[1].(string)
 	switch {
 	case run == "" && text == "":
-		return 0, fmt.Errorf("ASIC_DB was emptied: %w", swss.ErrAnew)
+		return 0, fmt.Errorf("ASIC_DB was emptied: %w", swss.ErrReset)
 	case run != j.run:
 		owner, _, _ := strings.Cut(run, ".")
 		return 0, &swss.TakenError{DB: swss.ASICDB, Name: "syncd", Owner: owner}
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("ASIC_DB: %s %s is %.40q, want a number: %w", KeySyncd, fieldOutcomes, text, swss.ErrAnew)
+		return 0, fmt.Errorf("ASIC_DB: %s %s is %.40q, want a number: %w", KeySyncd, fieldOutcomes, text, swss.ErrReset)
 	}
 	return n, nil
 }
@@ -106,7 +106,7 @@ func (j *journal) has(answer *redis.SliceCmd) (int64, error) {
 func (j *journal) fits(answer *redis.SliceCmd) error {
 	n, err := j.has(answer)
 	if err == nil && n != j.outcomes {
-		err = fmt.Errorf("ASIC_DB has %d outcomes of the %d that the chip has: %w", n, j.outcomes, swss.ErrAnew)
+		err = fmt.Errorf("ASIC_DB has %d outcomes of the %d that the chip has: %w", n, j.outcomes, swss.ErrReset)
 	}
 	return err
 }
@@ -127,5 +127,5 @@ func (j *journal) written(ctx context.Context) (bool, error) {
 	case n == j.outcomes, n == j.outcomes+1:
 		return n > j.outcomes, nil
 	}
-	return false, fmt.Errorf("ASIC_DB has %d outcomes of the %d that the chip has: %w", n, j.outcomes, swss.ErrAnew)
+	return false, fmt.Errorf("ASIC_DB has %d outcomes of the %d that the chip has: %w", n, j.outcomes, swss.ErrReset)
 }

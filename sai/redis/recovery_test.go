@@ -53,14 +53,14 @@ func TestReplayIntoFullRedis(t *testing.T) {
 		if !strings.HasPrefix(swss.Why(err), "Redis is out of memory") {
 			t.Fatalf("load into a full Redis: %v", err)
 		}
-		if errors.Is(err, swss.ErrAnew) || len(fresh.Created()) > 0 {
+		if errors.Is(err, swss.ErrReset) || len(fresh.Created()) > 0 {
 			t.Fatalf("load into a full Redis touches the chip: %v, %v", err, fresh.Created())
 		}
 	}
 	memory(t, r, "0")
 	half := NewServer(r, &filling{newFake(), func() { memory(t, r, "1") }}, ServerOptions{TempView: true})
 	for range 3 {
-		if err := half.Load(ctx); !errors.Is(err, swss.ErrAnew) {
+		if err := half.Load(ctx); !errors.Is(err, swss.ErrReset) {
 			t.Fatalf("after half a replay: %v, want that a fresh chip is needed", err)
 		}
 	}
@@ -82,12 +82,12 @@ func TestOutcomeIntoFullRedis(t *testing.T) {
 	r := swsstest.StartServer(t).Open()
 	var told []string
 	s := NewServer(r, &filling{newFake(), func() { memory(t, r, "1") }},
-		ServerOptions{TempView: true, Tell: func(why string) {
+		ServerOptions{TempView: true, Report: func(why string) {
 			told = append(told, why)
 			memory(t, r, "0")
 		}})
 	noError(t, s.Load(ctx))
-	s.tell("")
+	s.report("")
 	create := protocol.Message{Key: "SAI_OBJECT_TYPE_SWITCH:" + protocol.SwitchVID.String(), Op: protocol.OpCreate,
 		Fields: []swss.Pair{{Field: "SAI_SWITCH_ATTR_INIT_SWITCH", Value: "true"}}}
 	noError(t, swss.NewQueue(r.DB(swss.ASICDB), protocol.ASICState).Push(ctx, create.Entry()))
@@ -129,7 +129,7 @@ func TestDatabaseIsNotTheChips(t *testing.T) {
 			noError(t, s.drain(ctx))
 			noError(t, change(ctx, r))
 			push()
-			if err := s.drain(ctx); !errors.Is(err, swss.ErrAnew) {
+			if err := s.drain(ctx); !errors.Is(err, swss.ErrReset) {
 				t.Errorf("%v, want that syncd must start anew", err)
 			}
 			if n, err := queue.Len(ctx); n != 1 || err != nil {

@@ -30,8 +30,8 @@ type ServerOptions struct {
 	Now func() time.Time
 	// Renew, if set, reports whether a fresh chip may be requested if drift of the ASIC cannot be healed.
 	Renew func() bool
-	// Tell, if set, is called with the reason when the server cannot work, and with "" when it works again.
-	Tell func(reason string)
+	// Report, if set, is called with the reason when the server cannot work, and with "" when it works again.
+	Report func(reason string)
 }
 
 // A Server is syncd. It dequeues requests from ASIC_DB, translates virtual to real object ids, calls the backend, and
@@ -78,7 +78,7 @@ func NewServer(r *swss.Redis, chip sai.API, opts ServerOptions) *Server {
 		Watch: drift.NewWatch(), Counters: counters, Notifier: &Notifier{db: asic, log: log, objects: objects},
 		asic: asic, requests: swss.NewQueue(asic, protocol.ASICState),
 		answers: swss.NewQueue(asic, protocol.GetResponse), log: log,
-		mu: mu, journal: newJournal(asic, opts.Run), say: opts.Tell, why: "starting",
+		mu: mu, journal: newJournal(asic, opts.Run), say: opts.Report, why: "starting",
 		processor: &processor{
 			db: asic, backend: backend, log: log, objects: objects, counters: counters, views: vs,
 			queries: queries{backend, objects},
@@ -101,7 +101,7 @@ func (s *Server) Serve(ctx context.Context) error {
 		if errors.Is(err, ErrShutdown) || ctx.Err() != nil {
 			break
 		}
-		if errors.Is(err, swss.ErrAnew) {
+		if errors.Is(err, swss.ErrReset) {
 			_, mendErr := s.asic.Redis().Mend(ctx)
 			return errors.Join(err, mendErr)
 		}
@@ -119,7 +119,7 @@ func (s *Server) Serve(ctx context.Context) error {
 
 // unwell reports why the server does not work, and repairs keys of the wrong type.
 func (s *Server) unwell(ctx context.Context, err error) {
-	s.tell(swss.Why(err))
+	s.report(swss.Why(err))
 	if !swss.IsMisuse(err) {
 		return
 	}
@@ -130,8 +130,8 @@ func (s *Server) unwell(ctx context.Context, err error) {
 	}
 }
 
-// tell logs and reports a changed reason.
-func (s *Server) tell(reason string) {
+// report logs and reports a changed reason.
+func (s *Server) report(reason string) {
 	if reason == s.why {
 		return
 	}
@@ -162,7 +162,7 @@ func (s *Server) serve(ctx context.Context) error {
 			return err
 		}
 	}
-	s.tell("")
+	s.report("")
 	looked := time.Now()
 	for silent := 0; ; silent++ {
 		msg, err := conn.ReceiveTimeout(ctx, idle)
@@ -262,7 +262,7 @@ func (s *Server) load(ctx context.Context) error {
 		return nil // each look at the queue checks that the database still belongs to the chip
 	}
 	if s.begun {
-		return fmt.Errorf("the chip has half of an earlier run: %w", swss.ErrAnew)
+		return fmt.Errorf("the chip has half of an earlier run: %w", swss.ErrReset)
 	}
 	earlier, err := s.processor.views.read(ctx)
 	if err != nil {
@@ -273,10 +273,10 @@ func (s *Server) load(ctx context.Context) error {
 	}
 	s.begun = true
 	if err := s.processor.views.replay(ctx, earlier); err != nil {
-		return fmt.Errorf("replay: %w: %w", err, swss.ErrAnew)
+		return fmt.Errorf("replay: %w: %w", err, swss.ErrReset)
 	}
 	if err := s.Counters.Load(ctx); err != nil {
-		return fmt.Errorf("counters of an earlier run: %w: %w", err, swss.ErrAnew)
+		return fmt.Errorf("counters of an earlier run: %w: %w", err, swss.ErrReset)
 	}
 	s.ready = true
 	return nil

@@ -15,13 +15,13 @@ import (
 // barrierGroup is a group of counters that does not exist, so its removal changes nothing in syncd.
 const barrierGroup = "TAMTAM_BARRIER"
 
-// settle makes syncd answer two queries of different kinds. A former client has left at most one request and one
+// resync makes syncd answer two queries of different kinds. A former client has left at most one request and one
 // query behind it without an answer. So the last answer comes after everything that it requested. This waits as long
 // as syncd needs, because another request would only queue behind.
-func (c *Client) settle(ctx context.Context) error {
+func (c *Client) resync(ctx context.Context) error {
 	c.check, c.question, c.inView, c.held = newGuard(), nil, false, nil
-	c.alone, c.settling = false, true
-	defer func() { c.settling = false }()
+	c.alone, c.resyncing = false, true
+	defer func() { c.resyncing = false }()
 	there, err := meetSwitch(ctx, c)
 	switch {
 	case err != nil:
@@ -29,7 +29,7 @@ func (c *Client) settle(ctx context.Context) error {
 	case there:
 		err = askBoth(ctx, c)
 	default:
-		err = settleEmpty(ctx, c)
+		err = resyncEmpty(ctx, c)
 	}
 	if err != nil {
 		return err
@@ -38,9 +38,9 @@ func (c *Client) settle(ctx context.Context) error {
 	return c.syncd.look(ctx)
 }
 
-// settleEmpty does settle without a switch. SONiC's syncd stops when a query names something that does not exist. So it
+// resyncEmpty does settle without a switch. SONiC's syncd stops when a query names something that does not exist. So it
 // uses no query of the kind of INIT_VIEW, which comes next.
-func settleEmpty(ctx context.Context, c *Client) error {
+func resyncEmpty(ctx context.Context, c *Client) error {
 	if busy, err := c.hasQueued(ctx); err != nil || !busy {
 		return err
 	}
@@ -113,8 +113,8 @@ func askBoth(ctx context.Context, c *Client) error {
 // the map of ids when it starts or has applied a view, and writes it again. The mark of a known syncd is a time to
 // live on that key, so long that it never expires. It stays while objects come and go, and disappears with the map.
 const (
-	lifeMet   = 1_000_000_000 * time.Second // polls are being requested
-	lifeKnown = 2_000_000_000 * time.Second // all polls in FLEX_COUNTER_DB have been requested
+	runSeen  = 1_000_000_000 * time.Second // polls are being requested
+	runKnown = 2_000_000_000 * time.Second // all polls in FLEX_COUNTER_DB have been requested
 )
 
 //go:embed prolong.lua
@@ -141,7 +141,7 @@ func (a *acquaintance) meet(ctx context.Context) (err error) {
 	if a.met = false; !a.nameless {
 		return nil
 	}
-	if a.met, err = a.asic.Client().Expire(ctx, protocol.KeyVIDToRID, lifeMet).Result(); err != nil {
+	if a.met, err = a.asic.Client().Expire(ctx, protocol.KeyVIDToRID, runSeen).Result(); err != nil {
 		return fmt.Errorf("sairedis: mark of syncd: %w", err)
 	}
 	return nil
@@ -161,7 +161,7 @@ func (a *acquaintance) know(ctx context.Context) error {
 	if !a.nameless {
 		return nil
 	}
-	if _, err := a.asic.Run(ctx, prolong, []string{protocol.KeyVIDToRID}, lifeKnown.Milliseconds()); err != nil {
+	if _, err := a.asic.Run(ctx, prolong, []string{protocol.KeyVIDToRID}, runKnown.Milliseconds()); err != nil {
 		return fmt.Errorf("sairedis: mark of syncd: %w", err)
 	}
 	return nil
@@ -173,7 +173,7 @@ func (a *acquaintance) is(ctx context.Context) (knows, met bool, err error) {
 	if err != nil {
 		return false, false, fmt.Errorf("sairedis: mark of syncd: %w", err)
 	}
-	return left > lifeMet, left > 0, nil
+	return left > runSeen, left > 0, nil
 }
 
 // Knows reports whether the current syncd has received the polls in FLEX_COUNTER_DB. SONiC's does not read them at

@@ -42,7 +42,7 @@ func TestObjectsOfUnknownTypes(t *testing.T) {
 	g.foreign("SAI_OBJECT_TYPE_PORT_SERDES:oid:0x5700000000000f", false)
 	g.restartAgent()
 	g.must("INIT_VIEW", g.agent.InitView(t.Context()))
-	if why := g.agent.Anew(); why != "" {
+	if why := g.agent.RebuildReason(); why != "" {
 		t.Fatalf("not adopted: %s", why)
 	}
 	g.createSwitch()
@@ -69,8 +69,8 @@ func TestChildrenOfAdoptedPort(t *testing.T) {
 		g.named(port, queue.OID)
 	}
 	g.Removed(port)
-	if _, left := g.believed[queue]; left || !g.lacks(queue.OID) {
-		t.Errorf("the queue is left: %v", g.believed)
+	if _, left := g.expected[queue]; left || !g.lacks(queue.OID) {
+		t.Errorf("the queue is left: %v", g.expected)
 	}
 }
 
@@ -139,7 +139,7 @@ func idleQueue(t *testing.T) (q *swss.Queue, c *Client, doubts chan string) {
 	doubts = make(chan string, 100)
 	c, err := NewClient(t.Context(), r, ClientOptions{
 		Patience: 10 * time.Millisecond, Late: time.Nanosecond,
-		Sign: func(context.Context) Sign { return Sign{Says: true} }, Doubt: func(why string) { doubts <- why },
+		Sign: func(context.Context) Sign { return Sign{Says: true} }, ASICUnknown: func(why string) { doubts <- why },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -362,14 +362,14 @@ func TestMapIsBeingWritten(t *testing.T) {
 	g.must("map", asic.HSet(ctx, protocol.KeyVIDToRID, ids).Err())
 	g.server.mu.Unlock()
 	g.must("INIT_VIEW", <-began)
-	if why := g.agent.Anew(); why != "" {
+	if why := g.agent.RebuildReason(); why != "" {
 		t.Errorf("not adopted: %s", why)
 	}
 
 	g.restartAgent()
 	g.must("map", asic.HDel(ctx, protocol.KeyVIDToRID, protocol.SwitchVID.String()).Err())
 	g.must("INIT_VIEW", g.agent.InitView(ctx))
-	if why := g.agent.Anew(); why != "the ASIC has no switch" {
+	if why := g.agent.RebuildReason(); why != "the ASIC has no switch" {
 		t.Errorf("where the map lacks the switch for good: %q", why)
 	}
 }

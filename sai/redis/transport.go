@@ -22,29 +22,29 @@ func (u unsent) Unwrap() error { return u.error }
 // A channel carries requests to syncd and answers back, one at a time, until an answer is missing. Then it is lost
 // for good.
 type channel struct {
-	requests *swss.Queue
-	answers  *swss.Inbox
-	timeout  time.Duration
-	viewed   time.Duration // maximum time of a comparison of views, if no state of syncd is visible
-	patience time.Duration // time after which the fate of a request is queried
-	late     time.Duration // time after which the state of the ASIC is unknown
-	idle     time.Duration // time of silence after which a syncd that does not report its state is queried
-	sign     func(context.Context) Sign
-	doubt    func(why string)
-	log      *slog.Logger
+	requests  *swss.Queue
+	answers   *swss.Inbox
+	timeout   time.Duration
+	viewed    time.Duration // maximum time of a comparison of views, if no state of syncd is visible
+	patience  time.Duration // time after which the fate of a request is queried
+	late      time.Duration // time after which the state of the ASIC is unknown
+	idle      time.Duration // time of silence after which a syncd that does not report its state is queried
+	sign      func(context.Context) Sign
+	onUnknown func(why string)
+	log       *slog.Logger
 
 	// The following fields may only be used by the holder of the turn.
-	question *protocol.Message // the query to send; nil if syncd cannot answer one yet
-	asked    int               // the number of queries without an answer yet
-	alone    bool              // no other client makes requests: an unexpected answer then reveals one
-	strange  error             // the error if there was one
-	goneFor  time.Time         // since when no answer is possible; zero if one is
-	heard    time.Time         // when syncd last answered
-	settling bool              // requests of former clients may be under way
+	question  *protocol.Message // the query to send; nil if syncd cannot answer one yet
+	asked     int               // the number of queries without an answer yet
+	alone     bool              // no other client makes requests: an unexpected answer then reveals one
+	strange   error             // the error if there was one
+	goneFor   time.Time         // since when no answer is possible; zero if one is
+	received  time.Time         // when syncd last answered
+	resyncing bool              // requests of former clients may be under way
 
-	saying  sync.Mutex
-	doubted string // the reason last reported for the unknown state of the ASIC
-	final   bool   // it stays unknown for ever
+	saying   sync.Mutex
+	reported string // the reason last reported for the unknown state of the ASIC
+	final    bool   // it stays unknown for ever
 
 	turn   chan struct{} // holds a value while a call is under way; guards broken
 	broken error         // why the ASIC's state is unknown
@@ -57,7 +57,7 @@ func openChannel(ctx context.Context, asic *swss.DB, opts ClientOptions) (*chann
 	c := &channel{
 		requests: swss.NewQueue(asic, protocol.ASICState), answers: swss.NewInbox(answers),
 		timeout: opts.Timeout, viewed: opts.View, patience: opts.Patience, late: cmp.Or(opts.Late, lateAfter),
-		idle: cmp.Or(opts.Idle, askAfter), sign: opts.Sign, doubt: opts.Doubt, log: opts.Logger,
+		idle: cmp.Or(opts.Idle, askAfter), sign: opts.Sign, onUnknown: opts.ASICUnknown, log: opts.Logger,
 		turn: make(chan struct{}, 1), lost: make(chan struct{}),
 	}
 	_, err := interruptible(ctx, func() (struct{}, error) {
@@ -111,7 +111,7 @@ func (c *channel) do(ctx context.Context, req protocol.Message, answer string) (
 	}
 	r, err := interruptible(ctx, func() (reply, error) { return c.exchange(ctx, req, answer) })
 	if err == nil {
-		c.heard = time.Now()
+		c.received = time.Now()
 		if c.goneFor.IsZero() { // else another syncd has answered
 			c.suspect("")
 		}

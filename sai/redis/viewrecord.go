@@ -103,7 +103,7 @@ func (v *viewRecord) mark(ctx context.Context) error {
 	case err != nil && !errors.Is(err, redis.Nil):
 		return fmt.Errorf("sairedis: %w", err)
 	case was != viewBegun:
-		return fmt.Errorf("sairedis: something of ASIC_DB was lost while the view was made: %w", swss.ErrAnew)
+		return fmt.Errorf("sairedis: something of ASIC_DB was lost while the view was made: %w", swss.ErrReset)
 	}
 	if err := sayView(ctx, v.asic, viewApplied); err != nil {
 		return err

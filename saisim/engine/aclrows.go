@@ -142,7 +142,7 @@ func (c *acl) redirect(e *aclEntry, to config.ID) {
 	case *hopGroup:
 		e.group = x
 	}
-	if e.redirect.kind != toNobody || e.hop != nil || e.group != nil {
+	if e.redirect.kind != noDestination || e.hop != nil || e.group != nil {
 		e.does |= doesRedirect
 	}
 }

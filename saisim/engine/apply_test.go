@@ -138,7 +138,7 @@ func TestAgeOfARow(t *testing.T) {
 
 // A survivor is everything that an engine has learned, counted and in flight.
 type survivor struct {
-	books   Books
+	books   FrameCounts
 	fdb     []FDBRow
 	acl     ACLCount
 	flow    altmark.ChipFlow

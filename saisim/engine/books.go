@@ -2,12 +2,12 @@ package engine
 
 import "tamtam/saisim/drop"
 
-// Books accounts for every frame:
+// FrameCounts accounts for every frame:
 //
 //	Received + Injected + Copies = Sent + ToCPU + sum(Dropped) + InFlight
 //
 // at every instant. The counts start when the chip is made and are never cleared.
-type Books struct {
+type FrameCounts struct {
 	Received, Injected uint64
 	Copies             uint64 // copies made of a frame beyond the first
 	Sent, ToCPU        uint64
@@ -17,8 +17,8 @@ type Books struct {
 	QueuedBytes        uint64
 }
 
-// Balanced reports whether the equation of [Books] holds.
-func (b *Books) Balanced() bool {
+// Balanced reports whether the equation of [FrameCounts] holds.
+func (b *FrameCounts) Balanced() bool {
 	sum := b.Sent + b.ToCPU + b.InFlight
 	for _, n := range b.Dropped {
 		sum += n

@@ -182,7 +182,7 @@ func (c *Engine) applySwitch(r config.Switch, gone bool) {
 }
 
 // Reset returns the packet path to its state before the switch object is created. Frames in it are dropped. Time and
-// the frame counts of [Books] continue.
+// the frame counts of [FrameCounts] continue.
 func (c *Engine) Reset() {
 	c.clear()
 	c.agenda = &agenda{}

@@ -14,7 +14,7 @@ type Drop struct {
 	Number uint64 // the chip's own number: 1 for the first frame received, injected or made
 	Copy   uint32 // number of the copy; zero for the frame itself
 	In     PortID // port where the frame arrived; CPUPort if it was injected
-	Port   PortID // port that counts the drop; CPUPort if only [Books] counts it
+	Port   PortID // port that counts the drop; CPUPort if only [FrameCounts] counts it
 	Why    drop.Reason
 	Punted bool
 	Trap   config.Trap // trap that moved it to the CPU or out of forwarding; also set for a copy that a policer dropped

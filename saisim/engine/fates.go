@@ -16,7 +16,7 @@ type fates struct {
 	endPath   path // path of the packet that is being kept
 }
 
-// drop ends a packet without copies. Port p counts the drop; if p is nil, only [Books] does.
+// drop ends a packet without copies. Port p counts the drop; if p is nil, only [FrameCounts] does.
 func (c *fates) drop(p *port, pk *packet, why drop.Reason) {
 	trail := Trail{}
 	if c.observer != nil {
@@ -55,7 +55,7 @@ func (c *fates) dropWith(p *port, cp *copyOf, why drop.Reason, trail Trail) {
 		c.watch.sawDrop(p, cp, why, trail)
 	}
 	if c.takers != nil {
-		c.tell(p, cp, why, false)
+		c.report(p, cp, why, false)
 	}
 	if cp.mirror != nil {
 		c.recording.lose(cp.mirror)
@@ -70,8 +70,8 @@ func (c *fates) dropWith(p *port, cp *copyOf, why drop.Reason, trail Trail) {
 	c.release(pk)
 }
 
-// tell reports a drop to all listeners. p is the port that counts it, nil if none does. There must be a listener.
-func (c *fates) tell(p *port, cp *copyOf, why drop.Reason, punted bool) {
+// report reports a drop to all listeners. p is the port that counts it, nil if none does. There must be a listener.
+func (c *fates) report(p *port, cp *copyOf, why drop.Reason, punted bool) {
 	t, pk := c.takers, cp.pk
 	d := &t.now
 	*d = Drop{
@@ -98,7 +98,7 @@ func (c *fates) tell(p *port, cp *copyOf, why drop.Reason, punted bool) {
 		d.Data, d.Len = data, length
 	}
 	t.inside, t.behind = false, false
-	for _, told := range t.told {
+	for _, told := range t.reported {
 		(*told)(d)
 	}
 	if t.reports {

@@ -23,7 +23,7 @@ type ingressPipe struct {
 	mirrors   *mirrors
 	samples   *samples
 	wires     *wires
-	told      Out // frame that is being given to the CPU
+	reported  Out // frame that is being given to the CPU
 }
 
 // run runs the ingress pipe for packets, in the order of the cycles at which they enter. Without a program they run one
@@ -110,7 +110,7 @@ func (c *ingressPipe) lookup(x *entering) {
 // finish ends the pipe: it passes the packet to the traffic manager, or drops it.
 func (c *ingressPipe) finish(p *port, pk *packet) {
 	v := &pk.verdict
-	if v.kind == toNobody && !v.cpu && !pk.accompanied() {
+	if v.kind == noDestination && !v.cpu && !pk.accompanied() {
 		c.goesNowhere(p, pk)
 		return
 	}
@@ -381,7 +381,7 @@ func (c *ingressPipe) forwards(vec []entering, on pipe.Set) (somewhere pipe.Set)
 			c.forward(pk, c.programs.steered(i))
 			c.programs.steer(pk, i)
 		}
-		if pk.verdict.kind != toNobody || pk.act&(actCopy|actCancel) == actCopy || c.programs.punted(i) {
+		if pk.verdict.kind != noDestination || pk.act&(actCopy|actCancel) == actCopy || c.programs.punted(i) {
 			somewhere |= 1 << i
 		}
 	}

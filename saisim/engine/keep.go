@@ -22,10 +22,10 @@ type keeping struct {
 func (c *keeping) OnDrop(f func(*Drop)) (stop func()) {
 	own := &f // functions cannot be compared
 	t := c.taking()
-	t.told = append(t.told, own)
+	t.reported = append(t.reported, own)
 	return func() {
 		t := c.taking()
-		t.told = slices.DeleteFunc(t.told, func(x *func(*Drop)) bool { return x == own })
+		t.reported = slices.DeleteFunc(t.reported, func(x *func(*Drop)) bool { return x == own })
 		c.taken()
 	}
 }
@@ -40,7 +40,7 @@ func (c *keeping) taking() *dropTakers {
 
 // taken releases the drop listeners once there are none.
 func (c *keeping) taken() {
-	if t := c.takers; len(t.told) == 0 && t.ring == nil && !t.reports {
+	if t := c.takers; len(t.reported) == 0 && t.ring == nil && !t.reports {
 		c.takers = nil
 	}
 }

@@ -31,7 +31,7 @@
 //
 // It is lost if end' is later than a + 32768 B: the port's buffer is full. Within one cycle, these measurements come
 // after frames that waited for the egress pipe, and before packets that leave the ingress pipe. Mirror copies use no
-// cycle of the pipes and no space in the shared buffer. [Books] does not count them, because no part of them ever
+// cycle of the pipes and no space in the shared buffer. [FrameCounts] does not count them, because no part of them ever
 // leaves.
 //
 // A control call takes effect, as always, at the cycle that the last Advance reached: copies that enter the egress pipe

@@ -267,9 +267,9 @@ type verdict struct {
 type destination uint8
 
 const (
-	toNobody     destination = iota
-	toBridgePort             // known unicast
-	toVLAN                   // flood
+	noDestination destination = iota
+	toBridgePort              // known unicast
+	toVLAN                    // flood
 	toPort
 	toLAG
 )
@@ -297,11 +297,11 @@ type copyOf struct {
 
 	frac   uint64       // exact time is frac/den cycles after cycle at-1; zero means at
 	mirror *mirrorEncap // set if it is a copy for a mirror session
-	luggage
+	copyExtras
 }
 
-// luggage holds the state that only a small set of copies needs.
-type luggage struct {
+// copyExtras holds the state that only a small set of copies needs.
+type copyExtras struct {
 	head *heading   // header fields as it leaves; nil means those of the packet with its edit
 	ifa  *ifaWork   // nil if there is no IFA work
 	met  *egressMet // set for a watched packet after the egress pipe; nil if not kept

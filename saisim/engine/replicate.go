@@ -136,7 +136,7 @@ func (c *ingressPipe) toCPU(cp *copyOf, alone bool, why drop.Reason) {
 		return
 	}
 	if alone && c.takers != nil {
-		c.fates.tell(nil, cp, why, true)
+		c.fates.report(nil, cp, why, true)
 	}
 	if cp.pk.chosen {
 		c.fates.keepEnd(nil, cp, alone, why)
@@ -168,11 +168,11 @@ func (c *ingressPipe) punt(cp *copyOf, queue uint8) {
 		m.Data, m.Len, m.Trail, m.Trap = data, length, c.recording.trailOf(cp), pk.trap
 		c.observer(m)
 	}
-	c.told = Out{
+	c.reported = Out{
 		Port: CPUPort, In: pk.in, At: c.now, Data: data, Len: length, Stamped: stamped, ID: pk.id, Trap: pk.trap,
 		Queue: queue, VLAN: pk.cameIn(),
 	}
-	c.out(&c.told)
+	c.out(&c.reported)
 	c.freeCopy(cp)
 	c.fates.release(pk)
 }

@@ -14,7 +14,7 @@ func (c *router) route(pk *packet) drop.Reason {
 	_, n := pk.received()
 	n += fcsLen
 	why := c.routed(pk)
-	if pk.verdict.kind == toNobody && pk.act&actCopy == 0 && why != drop.L3MTU {
+	if pk.verdict.kind == noDestination && pk.act&actCopy == 0 && why != drop.L3MTU {
 		r.count(rifInError, n)
 	} else {
 		r.count(rifIn, n)
@@ -159,7 +159,7 @@ func (c *router) toHop(pk *packet, hop *adjacency) drop.Reason {
 	default:
 		pk.verdict.kind, pk.verdict.port = toPort, r.port
 	}
-	if pk.verdict.kind != toNobody {
+	if pk.verdict.kind != noDestination {
 		r.count(rifOut, pk.length+fcsLen)
 	}
 	return why

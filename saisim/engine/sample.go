@@ -8,12 +8,12 @@ import (
 // samples chooses frames and hands them to the CPU.
 type samples struct {
 	*core
-	watch  *watch
-	fates  *fates
-	traps  *traps
-	egress *egressPipe
-	wires  *wires
-	told   Out
+	watch    *watch
+	fates    *fates
+	traps    *traps
+	egress   *egressPipe
+	wires    *wires
+	reported Out
 }
 
 // applySampler compiles a sampler.
@@ -67,8 +67,8 @@ func (c *samples) leavesPipe(pk *packet, out *port, copies int, why drop.Reason)
 	for pk.due != nil {
 		d := pk.due
 		if cp, queue := c.passes(pk, d); cp != nil {
-			c.wires.run(c.told.At)
-			c.now = c.told.At
+			c.wires.run(c.reported.At)
+			c.now = c.reported.At
 			c.hand(cp, d, s, pk.data, pk.length, queue)
 		}
 		pk.due = d.next
@@ -88,8 +88,8 @@ func (c *samples) leavesPort(m *mirroring) {
 	}
 	for d := m.due; d != nil; {
 		if cp, queue := c.passes(pk, d); cp != nil {
-			c.wires.run(c.told.At)
-			c.now = c.told.At
+			c.wires.run(c.reported.At)
+			c.now = c.reported.At
 			data, length := pk.data, pk.length
 			if m.why == 0 {
 				data, length = c.egress.unwrapped(&m.copy, false)
@@ -121,7 +121,7 @@ func (c *samples) passes(pk *packet, x *sampleDue) (cp *copyOf, queue uint8) {
 	if c.observer != nil {
 		c.watch.saw(MomentMirrored, pk, cp.number, CPUPort)
 	}
-	c.told = Out{At: c.now}
+	c.reported = Out{At: c.now}
 	if to.policer == nil || to.policer.passes(c.now, uint64(pk.length+fcsLen)) {
 		return cp, to.queue
 	}
@@ -158,11 +158,11 @@ func (c *samples) hand(cp *copyOf, x *sampleDue, s Sample, data []byte, length i
 		c.observer(m)
 	}
 	s.Rate, s.Pool, s.Lost, s.Entry, s.Rule = x.rate, x.pool, x.from.lost, x.entry, x.rule
-	c.told = Out{
+	c.reported = Out{
 		Port: CPUPort, In: pk.in, At: c.now, Data: data, Len: length, ID: pk.id, Trap: config.TrapSample, Queue: queue,
 		VLAN: pk.cameIn(), Sample: s,
 	}
-	c.out(&c.told)
+	c.out(&c.reported)
 	c.freeCopy(cp)
 	c.fates.release(pk)
 }

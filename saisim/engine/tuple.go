@@ -351,7 +351,7 @@ func (s *tupleSpace) insert(e *aclEntry) {
 	if e.priority > t.top {
 		t.top = e.priority
 		s.sieves[i].rise(t)
-		s.settle(i)
+		s.reorder(i)
 	}
 }
 
@@ -509,8 +509,8 @@ func (s *tupleSpace) index(p keyPart) int {
 	return slices.IndexFunc(s.sieves, func(v sieve) bool { return v.keyPart == p })
 }
 
-// settle moves a sieve to its place in the order of tops.
-func (s *tupleSpace) settle(i int) {
+// reorder moves a sieve to its place in the order of tops.
+func (s *tupleSpace) reorder(i int) {
 	v := s.sieves
 	for ; i > 0 && v[i-1].top < v[i].top; i-- {
 		v[i-1], v[i] = v[i], v[i-1]
@@ -554,5 +554,5 @@ func (s *tupleSpace) drop(t *tuple) {
 		return
 	}
 	v.top = v.tuples[0].top
-	s.settle(i)
+	s.reorder(i)
 }

@@ -257,7 +257,7 @@ func (c *code) match(p *PHV, t *table, list []uint8) int32 {
 		return t.end
 	}
 	if p.Found != nil && len(t.parts) > 0 {
-		t.tell(p, list)
+		t.report(p, list)
 	}
 	one := true
 	pc := t.run(p, list[0])
@@ -276,8 +276,8 @@ func (c *code) match(p *PHV, t *table, list []uint8) int32 {
 	return t.end
 }
 
-// tell reports the results of the packets' next lookups to Found.
-func (t *table) tell(p *PHV, list []uint8) {
+// report reports the results of the packets' next lookups to Found.
+func (t *table) report(p *PHV, list []uint8) {
 	for _, l := range list {
 		r := t.lookup(p, l)
 		p.Found(l, t.name, uint32(r.look), r.outcome&outcomeHit != 0)

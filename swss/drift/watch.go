@@ -72,7 +72,7 @@ type difference struct {
 	first, last time.Time
 	seen        int
 	author      int  // passes that the author had ended when first asked; -1 if not asked yet
-	told        bool // counted as drift
+	reported    bool // counted as drift
 	healed      bool // Heal was called for it
 }
 
@@ -203,13 +203,13 @@ func (w *Watch) compare(ctx context.Context, now time.Time, s *Stage, keys []str
 			delete(w.open, place{s, key})
 		case f.Busy || f.Sum != d.Sum || d.Busy:
 			d.Finding, d.last, d.seen = f, now, 1
-			if d.author = passes; !d.told {
+			if d.author = passes; !d.reported {
 				d.first = now
 			}
 		default:
 			d.Finding, d.last = f, now
 			d.seen++
-			w.tell(d)
+			w.report(d)
 			if s.Heal == nil || d.Late || d.seen&(d.seen-1) != 0 { // if healing does not help, the interval doubles
 				break
 			}
@@ -255,19 +255,19 @@ func (d *difference) left(passes int, well bool) bool {
 	return well && passes >= d.author+2
 }
 
-// tell counts a difference as drift, once.
-func (w *Watch) tell(d *difference) {
-	if !d.told && !d.Late {
+// report counts a difference as drift, once.
+func (w *Watch) report(d *difference) {
+	if !d.reported && !d.Late {
 		w.mu.Lock()
 		w.state.Drift++
 		w.mu.Unlock()
 	}
-	d.told = true
+	d.reported = true
 }
 
 // over counts a difference that was healed.
 func (w *Watch) over(d *difference) {
-	if d.told && d.healed {
+	if d.reported && d.healed {
 		w.mu.Lock()
 		w.state.Healed++
 		w.mu.Unlock()
@@ -283,7 +283,7 @@ func (w *Watch) publish() {
 		if !d.Late {
 			open++
 		}
-		if !d.told {
+		if !d.reported {
 			continue
 		}
 		if d.healed {

@@ -11,8 +11,8 @@ import (
 	"tamtam/swss"
 )
 
-// A shelf is a stage of objects with values: the actual ones and the expected ones.
-type shelf struct {
+// A objectStage is a stage of objects with values: the actual ones and the expected ones.
+type objectStage struct {
 	is, should map[string]string
 	busy, late bool
 	looked     []int // objects per look
@@ -20,7 +20,7 @@ type shelf struct {
 	healed     int
 }
 
-func (s *shelf) stage(after string) Stage {
+func (s *objectStage) stage(after string) Stage {
 	return Stage{Name: "SHELF", After: after,
 		List: func(context.Context) (keys []string, err error) {
 			for k := range s.should {
@@ -54,13 +54,13 @@ func (s *shelf) stage(after string) Stage {
 // A bed is a watch of a shelf with the objects a and b, driven by a clock.
 type bed struct {
 	*testing.T
-	*shelf
+	*objectStage
 	watch *Watch
 	now   time.Time
 }
 
 func newBed(t *testing.T, after string) *bed {
-	b := &bed{T: t, watch: NewWatch(), now: time.Unix(1000, 0), shelf: &shelf{
+	b := &bed{T: t, watch: NewWatch(), now: time.Unix(1000, 0), objectStage: &objectStage{
 		is: map[string]string{"a": "1", "b": "2"}, should: map[string]string{"a": "1", "b": "2"},
 	}}
 	b.watch.Add(b.stage(after))

@@ -116,7 +116,7 @@ func (r *reader) clean(fields map[string]string, upper bool) {
 		}
 	}
 	if twice {
-		r.settle(fields, upper)
+		r.oneSpelling(fields, upper)
 	}
 }
 
@@ -130,8 +130,9 @@ func isClean(fields map[string]string) bool {
 	return true
 }
 
-// settle normalises the fields. It uses the first of several spellings of a field, and reports the others as errors.
-func (r *reader) settle(fields map[string]string, upper bool) {
+// oneSpelling normalises the fields. It uses the first of several spellings of a field, and reports the others as
+// errors.
+func (r *reader) oneSpelling(fields map[string]string, upper bool) {
 	written := make(map[string]string, len(fields))
 	for _, f := range slices.Sorted(maps.Keys(fields)) {
 		name, v := fieldName(f, upper), strings.TrimSpace(fields[f])

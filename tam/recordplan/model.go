@@ -345,7 +345,7 @@ func newWays(g *record.Graph, x *record.Index, p record.Probabilities) *ways {
 	loose := w.share(at, p)
 	for i, n := range g.Nodes {
 		if n.Kind == record.Table {
-			w.settle(i, n, loose, p.Hits)
+			w.split(i, n, loose, p.Hits)
 		}
 	}
 	return w
@@ -403,8 +403,8 @@ func (w *ways) share(at map[[2]int]int, p record.Probabilities) map[[2]int]float
 	return loose
 }
 
-// settle computes the hit rate of a table, and divides the table's unlabelled probabilities accordingly.
-func (w *ways) settle(i int, n record.Node, loose map[[2]int]float64, hits map[string]float64) {
+// split computes the hit rate of a table, and divides the table's unlabelled probabilities accordingly.
+func (w *ways) split(i int, n record.Node, loose map[[2]int]float64, hits map[string]float64) {
 	h, given := hits[n.ID]
 	if !given {
 		h = 0.5

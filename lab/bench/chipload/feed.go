@@ -21,8 +21,8 @@ type Feed struct {
 	next   int
 	sent   uint64
 	// Numbers of samples and drops that the listeners received.
-	sampled, told uint64
-	batch         [64]saisim.Arrival
+	sampled, reported uint64
+	batch             [64]saisim.Arrival
 }
 
 // New creates the chip of a load, and configures it.
@@ -95,8 +95,8 @@ func (t *Feed) configure(s *calls, sw sai.OID, ports []sai.OID) {
 	if l.OneIn > 0 {
 		s.sample(ports, l.OneIn)
 	}
-	if l.Told {
-		t.tell()
+	if l.Reported {
+		t.report()
 	}
 	s.addTasks(l)
 	if l.Sketch && s.err == nil {

@@ -27,8 +27,8 @@ type Load struct {
 	Dropped int     // one packet in this many is tagged with a VLAN that does not exist; zero means none
 	Monitor Monitor // mode of the drop monitor; reports leave by the last port
 
-	OneIn uint32 // one packet in this many is sampled as it comes in; zero means no port is sampled
-	Told  bool   // a listener receives each drop, as with sFlow
+	OneIn    uint32 // one packet in this many is sampled as it comes in; zero means no port is sampled
+	Reported bool   // a listener receives each drop, as with sFlow
 
 	Marked  bool   // each flow has a session of muxed marking
 	Table   bool   // an ACL table matches all packets

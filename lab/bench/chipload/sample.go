@@ -19,12 +19,12 @@ func (s *calls) sample(ports []sai.OID, one uint32) {
 // datagramHead is the part of a packet that an sFlow datagram contains, in bytes.
 const datagramHead = 128
 
-// tell registers a listener for drops, which copies the part of each packet that a datagram contains.
-func (t *Feed) tell() {
+// report registers a listener for drops, which copies the part of each packet that a datagram contains.
+func (t *Feed) report() {
 	var head [datagramHead]byte
 	t.chip.OnDrop(func(d *saisim.Drop) {
 		copy(head[:], d.Data)
-		t.told++
+		t.reported++
 	})
 }
 
@@ -37,8 +37,8 @@ func (t *Feed) checkSamples() error {
 			return fmt.Errorf("%+v: %d samples of %d packets, want about %d", l, t.sampled, t.next, want)
 		}
 	}
-	if l.Told && l.Dropped > 0 && t.told != uint64(t.next/l.Dropped) {
-		return fmt.Errorf("%+v: told of %d drops, want %d", l, t.told, t.next/l.Dropped)
+	if l.Reported && l.Dropped > 0 && t.reported != uint64(t.next/l.Dropped) {
+		return fmt.Errorf("%+v: told of %d drops, want %d", l, t.reported, t.next/l.Dropped)
 	}
 	return nil
 }

@@ -212,7 +212,7 @@ func (m *marking) point(l *lab.Lab, text string) (*markPoint, error) {
 	fields, ok := config[schema.CfgTAMAltMark][session]
 	if !ok {
 		return nil, fmt.Errorf("the switch's configuration has no %s|%s; it has %s", schema.CfgTAMAltMark, session,
-			lab.Few(device.SortedKeys(config[schema.CfgTAMAltMark])))
+			lab.Summary(device.SortedKeys(config[schema.CfgTAMAltMark])))
 	}
 	n := m.switches[name]
 	p := &markPoint{node: n}
@@ -241,7 +241,7 @@ func (m *marking) point(l *lab.Lab, text string) (*markPoint, error) {
 	}
 	slices.Sort(p.sets)
 	n.points = append(n.points, p)
-	n.Sim().Settled = n.listen
+	n.Sim().AfterWork = n.listen
 	return p, nil
 }
 

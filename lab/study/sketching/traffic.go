@@ -109,7 +109,7 @@ func newSidedCrowd(t *Traffic, seed uint64, name string, side uint32) *crowd {
 	c := &crowd{vectors: makeFlows(t, seed, name, side), chance: chance.New(seed, name+"/times"),
 		waiting: make([]flowState, t.Flows)}
 	for i, n := range sizes {
-		start, end := c.life(t)
+		start, end := c.span(t)
 		s := &c.waiting[i]
 		*s = flowState{at: start, end: end, flow: int32(i), left: n}
 		s.advance(&c.chance)
@@ -123,8 +123,8 @@ func newSidedCrowd(t *Traffic, seed uint64, name string, side uint32) *crowd {
 	return c
 }
 
-// life draws when a flow begins and ends.
-func (c *crowd) life(t *Traffic) (start, end uint64) {
+// span draws when a flow begins and ends.
+func (c *crowd) span(t *Traffic) (start, end uint64) {
 	whole := uint64(t.Time / lab.Nanosecond)
 	if t.Lifetime == 0 {
 		return 0, whole

@@ -207,7 +207,7 @@ func (m *matcher) similar(nodes []*Node) {
 	if !slices.ContainsFunc(nodes, func(n *Node) bool { return n.Match == nil }) {
 		return
 	}
-	groups, shelves := map[string][]*Node{}, map[string]*shelf{}
+	groups, shelves := map[string][]*Node{}, map[string]*candidates{}
 	for _, c := range m.free[t] {
 		s := m.text(c, true, false)
 		groups[s] = append(groups[s], c)
@@ -221,7 +221,7 @@ func (m *matcher) similar(nodes []*Node) {
 			continue
 		}
 		if shelves[s] == nil {
-			shelves[s] = newShelf(groups[s])
+			shelves[s] = newCandidates(groups[s])
 		}
 		if best := shelves[s].nearest(n, func(v sai.Value) sai.Value { return m.value(v, false) }); best != nil {
 			n.Match, best.Match = best, n

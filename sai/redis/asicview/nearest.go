@@ -17,9 +17,9 @@ const rarely = 16
 // may have to be set.
 const maxKinds = 256
 
-// A shelf holds the candidates that sets can turn into an object of a group, in order. It is indexed so that the
+// A candidates holds the candidates that sets can turn into an object of a group, in order. It is indexed so that the
 // nearest candidate is found without a look at all of them.
-type shelf struct {
+type candidates struct {
 	nodes []*Node
 	said  []map[sai.AttrID]string // the texts of their attributes
 	is    []*kind                 // the kind of each candidate
@@ -41,9 +41,9 @@ type kind struct {
 	first  int
 }
 
-// newShelf indexes candidates.
-func newShelf(nodes []*Node) *shelf {
-	s := &shelf{nodes: nodes, rare: map[said][]int{}}
+// newCandidates indexes candidates.
+func newCandidates(nodes []*Node) *candidates {
+	s := &candidates{nodes: nodes, rare: map[said][]int{}}
 	for i, c := range nodes {
 		texts := texts(c, func(v sai.Value) sai.Value { return v })
 		s.said = append(s.said, texts)
@@ -109,7 +109,7 @@ func cannotBeUndone(id sai.AttrID) bool {
 
 // nearest returns the unmatched candidate that shares the most values with an object, the first if several do. It
 // returns nil if sets can turn none into it. as translates the object's values.
-func (s *shelf) nearest(n *Node, as func(sai.Value) sai.Value) *Node {
+func (s *candidates) nearest(n *Node, as func(sai.Value) sai.Value) *Node {
 	want := texts(n, as)
 	best, score := -1, -1
 	offer := func(i, common int) {
@@ -143,7 +143,7 @@ func (s *shelf) nearest(n *Node, as func(sai.Value) sai.Value) *Node {
 }
 
 // left returns the unmatched candidates with a rare value.
-func (s *shelf) left(x said) []int {
+func (s *candidates) left(x said) []int {
 	who := slices.DeleteFunc(s.rare[x], func(i int) bool { return s.nodes[i].Match != nil })
 	if len(who) > 0 {
 		s.rare[x] = who
